@@ -10,6 +10,15 @@ struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
     private static let programs = UInt64(environment: "DEFERRED_PROGRAMS") ?? 25_000
 
+    /// Z1, Z2, C7: an input of a cancelled list that a pause holds back, with a finalizer.
+    @Test(
+        "F1-U1: programs that showed a fault of either do the same on both",
+        arguments: [1_019_769, 1_119_460])
+    func program(seed: UInt64) {
+        let program = ProgramGenerator.program(seed: seed)
+        if let difference = Comparison(program).difference { Issue.record("\(program)\n\(difference)") }
+    }
+
     @Test(
         "F1-U1, D1-D4: random programs do on the engine what they do on the model",
         arguments: 0..<2 as Range<UInt64>)

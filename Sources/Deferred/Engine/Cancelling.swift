@@ -2,10 +2,11 @@
 ///
 /// A walk runs nothing of a user's: it settles sources, claims cancellers, and detaches and marks links.
 /// Cancellers run when all walks have ended, first those of what only waits in a queue, as for a permit or an
-/// element; then the steps of detached links; and the consumers of settled sources are notified after that,
-/// by the loop's jobs. Of several things that are cancelled at once, therefore, none begins because another
-/// has ended (C7). Other threads may end a thing as soon as a cancel has taken effect there: so a cancel of
-/// several comes first to those that wait, and to all before it takes effect on others (`putsOff`).
+/// element; then the finalizers of what nothing waits for; then the steps of detached links; and the consumers of
+/// settled sources are notified after that, by the loop's jobs. Of several things that are cancelled at once,
+/// therefore, none begins because another has ended (C7). Other threads may end a thing as soon as a cancel has taken
+/// effect there: so a cancel of several comes first to those that wait, and to all before it takes effect on others
+/// (`putsOff`).
 /// ``CancelRequest`` says why no cancel is lost.
 extension DrainLoop {
     /// Begins requests at their roots, as one cancel (C7): new ones, or those that were left in a link whose
@@ -25,7 +26,10 @@ extension DrainLoop {
                 climb(request)
             } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
-            } else if let (link, scope) = others?.detached.popFirst() {
+            } else if let scope = others?.takeEnded() {
+                // Its finalizers run, unless something further down has yet to end.
+                _ = consume scope
+            } else if let (link, scope) = others?.takeDetached() {
                 // Its step runs with the error as if that had come from upstream. Requests that came since begin
                 // again after it.
                 let current = self.scope
@@ -130,7 +134,8 @@ extension DrainLoop {
             // Without a handle that could unpause it, it is not paused.
             if link.unpausesUpstreamWithoutHandle(consume upstream) { return false }
             guard let upstream = link.waitedFor else { return false }
-            let again = upstream.removeConsumer(link, always: false, detachesFromPaused: true)
+            let scope = FinalizerScope(holding: HeldScopes())
+            let again = upstream.removeConsumer(link, always: false, fromPausedInto: scope)
             if case .onlyConsumer(let word) = again {
                 upstream.unlock(word)
                 return false
@@ -138,7 +143,11 @@ extension DrainLoop {
             return endWalk(&request, at: link, below: upstream, again, after: steps)
         case .detached, .detachedFromPaused:
             // Nothing else consumes what is paused: it is cancelled for its part.
-            if case .detachedFromPaused = removal { enqueue(CancelRequest(copy upstream)) }
+            var paused: FinalizerScope?
+            if case .detachedFromPaused(let scope) = removal {
+                paused = scope
+                enqueue(CancelRequest(copy upstream))
+            }
             let thread = thread
             // Not if another thread has its step.
             var wouldHandle = false
@@ -149,8 +158,8 @@ extension DrainLoop {
                 link.upstream = .none
                 return true
             }
-            // What finalizers wait for (Z1), if a pause has suspended it. A failure would have been this link's.
-            let scope = isFirst ? upstream.scopeOfSuspended() : nil
+            // What finalizers wait for (Z1), if a pause has suspended it, or would have. A failure would have been this link's.
+            let scope = isFirst ? paused ?? upstream.scopeOfSuspended() : nil
             if wouldHandle, upstream.isSettled { upstream.disownFailure() }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
@@ -268,10 +277,15 @@ extension DrainLoop {
             return leave(&request, in: source, word)
         case .fail:
             let list = coldState?.listObserver
+            // What is below a list belongs to a scope that those of the inputs outlive (Z2).
+            let held = list != nil && FinalizerScope.areUsed ? HeldScopes(scope) : nil
             // If it cannot be detached, another thread is about to settle it.
-            if let list, !list.acceptCancel() { return leave(&request, in: source, word) }
+            if let list, !list.acceptCancel(held) { return leave(&request, in: source, word) }
+            let current = held == nil ? nil : scope
+            if let held { scope = FinalizerScope(holding: held) }
             request.end()
             finish(source, word, .failure(CancellationError()), isAnswered: true)
+            if held != nil { scope = current }
             if let list { cancelInputs(of: list) }
             return true
         case .claimCanceller, .stay, .cancelFollowed:

@@ -101,6 +101,20 @@ struct CancelOfSeveral {
         #expect(!lock.isLocked && lock.waitingCount == 0)
     }
 
+    @Test("C7: a finalizer runs when all have been reached", arguments: Way.allCases)
+    func finalizer(way: Way) throws {
+        let deferreds = (0..<9).map { _ in Deferred<Int>() }
+        for (number, deferred) in deferreds.enumerated() {
+            deferred.finally { _ in
+                log("\(number)")
+                for other in deferreds where !other.isSettled { other.resolve(number) }
+            }
+        }
+        way.cancel(deferreds)
+        for deferred in deferreds { #expect(try failureResult(of: deferred) is CancellationError) }
+        #expect(log.all.sorted() == (0..<9).map { "\($0)" })
+    }
+
     @Test(
         "C7: an element that a canceller puts goes to no worker, and no caller, that is cancelled with it",
         arguments: Way.allCases)

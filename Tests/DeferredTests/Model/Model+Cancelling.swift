@@ -44,6 +44,8 @@ extension Model {
                 request(root, in: loop)
             } else if !loop.claimed.isEmpty {
                 runCanceller(of: loop.claimed.removeFirst(), in: loop)
+            } else if !loop.ended.isEmpty {
+                leaveScopes(loop.ended.removeFirst())
             } else if !loop.detached.isEmpty {
                 let (node, upstream) = loop.detached.removeFirst()
                 _ = deliver(node, .failure(.cancelled), from: upstream, in: loop)
@@ -97,7 +99,10 @@ extension Model {
                     // Only outcomes wait for the end of a pause (P1).
                     let isOnly = !isConsumed(upstream, byOthersThan: node)
                     let isPending = upstream.outcome == nil
-                    detach(node, from: upstream, root, in: loop)
+                    if isPending, isOnly, upstream.scopeOfDetached == nil {
+                        upstream.scopeOfDetached = scopeToHold()
+                    }
+                    detach(node, from: upstream, root, in: loop, isOnly ? upstream.scopeOfDetached : nil)
                     if isPending, isOnly { loop.roots.append((upstream, true)) }
                     return
                 }
@@ -124,7 +129,11 @@ extension Model {
     }
 
     /// Detaches a consumer, which is to receive the cancellation.
-    private func detach(_ node: Node, from upstream: Node, _ root: Node, in loop: DrainLoop) {
+    ///
+    /// - Parameter scope: The scope of what comes of that.
+    private func detach(
+        _ node: Node, from upstream: Node, _ root: Node, in loop: DrainLoop, _ scope: Scope? = nil
+    ) {
         upstream.attached.removeAll { $0 === node }
         root.endCancel()
         if node.isCancelledFollower { node.openCancels = 0 }
@@ -132,8 +141,11 @@ extension Model {
         node.activeThread = currentThread()
         let standIn = nowhere
         if upstream.outcome != nil {
-            upstream.isHandled = true
+            // A failure would have been the consumer's; not that of a list that has been settled (D3).
+            if case .observer = node.work {} else { upstream.isHandled = true }
             join(standIn, upstream.scopes)
+        } else if let scope {
+            join(standIn, [scope])
         }
         loop.detached.append((node, standIn))
         leaveIfNothingIsSuspended(upstream)
@@ -295,8 +307,10 @@ extension Model {
         if list.isTaken { return }
         endRequests(in: list.node)
         (list.isDecided, list.isTaken) = (true, true)
+        let scope = scopeToHold()
+        list.scopeBelow = scope
         pass()
-        settle(list.node, .failure(.cancelled), [], in: loop)
+        settle(list.node, .failure(.cancelled), [scope], in: loop)
         repeatRequests(in: list.node, loop)
         if loop.cancelsSeveral {
             let inputs = inputsToCancel(of: list)
@@ -411,9 +425,10 @@ extension Model {
         for observer in observers {
             guard let input = observer.upstream else { continue }
             if list.options.consumesErrors { input.isHandled = true }
-            if input.outcome != nil, isHeldBack(by: input) { remove(observer, from: input) }
         }
-        return observers.filter { $0.upstream != nil && $0.upstream?.outcome == nil }
+        return observers.filter { observer in
+            observer.upstream.map { $0.outcome == nil || isHeldBack(by: $0) } ?? false
+        }
     }
 
     /// Ends a consumer that needs the outcome no longer.

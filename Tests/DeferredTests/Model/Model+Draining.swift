@@ -24,12 +24,21 @@ extension Model {
         node.cancelIsPending = false
         if case .failure = outcome { noteFailure(of: node) }
         join(node, scopes)
+        let hasFinalizers = !node.finalizers.isEmpty
         openScope(of: node, outcome)
+        if let scope = node.scopeOfDetached { hold(node.scopes, in: scope) }
         let hasConsumers = !node.attached.isEmpty
         if hasConsumers { beginDraining(node) }
 
         stopFollowing(node, in: loop)
-        if hasConsumers { loop.queue.append(.drain(node)) } else { leaveScopes(node) }
+        if hasConsumers {
+            loop.queue.append(.drain(node))
+        } else if hasFinalizers, loop.isCancelling {
+            // What a finalizer does begins when all have been reached that are cancelled as one (C7).
+            loop.ended.append(node)
+        } else {
+            leaveScopes(node)
+        }
     }
 
     /// Detaches a node that is settled from all that it followed.

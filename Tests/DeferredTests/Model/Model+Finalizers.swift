@@ -27,6 +27,19 @@ extension Model {
         }
     }
 
+    /// Returns a new scope for what a cancel ends ahead of what that has waited for.
+    func scopeToHold() -> Scope {
+        scopeCount += 1
+        return Scope(scopeCount, holder: Node(0, .settled))
+    }
+
+    /// Z2: what comes from upstream ends no sooner than what a cancel has ended before it, further down.
+    func hold(_ scopes: [Scope], in scope: Scope) {
+        guard let holder = scope.holder, !scope.open.isEmpty else { return }
+        join(holder, scopes)
+        scope.enclosing += scopes
+    }
+
     /// Called when `node` is settled and all its consumers have been notified.
     func leaveScopes(_ node: Node) {
         let scopes = node.scopes
@@ -47,6 +60,7 @@ extension Model {
                 pass()
                 finalizer.body(scope.outcome)
             }
+            if let holder = scope.holder { leaveScopes(holder) }
         }
     }
 }

@@ -78,6 +78,7 @@ extension Model {
         _ outcome: ModelOutcome, at index: Int, _ list: List, from input: Node, in loop: DrainLoop
     ) -> Bool {
         guard list.node.outcome == nil, !list.isDecided else {
+            if let scope = list.scopeBelow { hold(input.scopes, in: scope) }
             // What a list with a limit started, and nothing completes any more, is its own.
             return list.options.consumesErrors || list.body != nil && outcome == .failure(.abandoned)
         }

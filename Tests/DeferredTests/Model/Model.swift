@@ -107,6 +107,8 @@ final class Model: Machine {
         var isCompletedByHandles = false
         /// The nodes that cannot finish before this one.
         var scopes: [Scope] = []
+        /// What a cancel has detached from this one, which was paused, is in this scope.
+        var scopeOfDetached: Scope?
 
         init(_ made: Int, _ state: State, _ work: Work = .nothing) {
             self.made = made
@@ -145,6 +147,8 @@ final class Model: Machine {
         var claimed: [Node] = []
         /// Each with a node that stands for what it would have been notified by, in whose scopes it is.
         var detached: [(node: Node, upstream: Node)] = []
+        /// Those with finalizers, and without consumers, that are settled.
+        var ended: [Node] = []
         /// The sources that the cancel retains.
         var retained: [Node] = []
     }
@@ -171,6 +175,8 @@ final class Model: Machine {
         var isDecided = false
         /// A thread is about to settle the list's Deferred.
         var isTaken = false
+        /// What is below the list, if that was cancelled, is in this scope.
+        var scopeBelow: Scope?
 
         init(_ node: Node, _ rule: ListRule, _ options: ListOptions, count: Int) {
             self.node = node
@@ -185,14 +191,24 @@ final class Model: Machine {
         let number: Int
         let outcome: ModelOutcome
         let finalizers: [Finalizer]
-        let enclosing: [Scope]
+        var enclosing: [Scope]
         var open: [Node] = []
+        /// Unfinished until this scope has ended: see ``Model/hold(_:in:)``.
+        var holder: Node?
 
         init(_ number: Int, _ node: Node, _ outcome: ModelOutcome) {
             self.number = number
             self.outcome = outcome
             finalizers = node.finalizers
             enclosing = node.scopes
+        }
+
+        /// One without finalizers, in which others are held.
+        init(_ number: Int, holder: Node) {
+            self.number = number
+            self.holder = holder
+            outcome = .failure(.cancelled)
+            (finalizers, enclosing) = ([], [])
         }
 
         func isInside(_ other: Scope) -> Bool {
@@ -314,6 +330,7 @@ extension Model {
             node.work = .nothing
             (node.attached, node.following, node.list) = ([], [], nil)
             (node.canceller, node.finalizers, node.scopes, node.suspendedTasks) = (nil, [], [], [])
+            node.scopeOfDetached = nil
         }
         (works, releasedWorks, timers, scopeOfFinalizer) = ([], [], [], [:])
     }

@@ -156,6 +156,98 @@ extension Rules {
             #expect(log.all == all + all + all + all)
         }
 
+        /// Ends of chains that begin with a source.
+        static let ends: [String: @Sendable (Deferred<Int>) -> Deferred<Int>] = [
+            "the source": { $0 },
+            "a link": { source in source.map { $0 } },
+            "a link that waits for it": { source in Deferred.resolved(0).then { _ in source } },
+            "a Deferred that follows it": { source in
+                let deferred = Deferred<Int>()
+                deferred.follow(source)
+                return deferred
+            },
+        ]
+
+        @Test(
+            "Z1, Z2: behind a pause, what comes of a cancel precedes the finalizers of what is paused",
+            arguments: ends.keys.sorted())
+        func behindAPause(end name: String) throws {
+            let (log, queue) = (Log(), ManualDispatcher())
+            let source = Deferred<Int>(canceller: { _ in log("canceller") })
+            source.finally { _ in log("source") }
+            let attach = try #require(Self.ends[name])
+            let paused = attach(source)
+            paused.finally { _ in log("paused") }
+            let ends = [paused.map { $0 }, paused.map { $0 }]
+            for (number, end) in ends.enumerated() {
+                end.finally { _ in log("end \(number)") }
+                end.fail(on: queue) { _ in log("errback \(number)") }
+            }
+            paused.pause()
+            for end in ends { end.cancel() }
+            #expect(log.all == ["canceller"])
+            queue.run()
+            let all = ["canceller", "errback 0", "end 0", "errback 1", "end 1", "paused", "source"]
+            // The first leaves; what the last has waited for ends with it.
+            #expect(log.all == all)
+            paused.unpause()
+            #expect(log.all == all)
+        }
+
+        /// Lists of one input.
+        static let lists: [String: @Sendable (Deferred<Int>) -> Deferred<Void>] = [
+            "values": { input in DeferredList([input], consumesErrors: true).values().map { _ in } },
+            "first": { input in DeferredList([input], consumesErrors: true).first().map { _ in } },
+            "results": { input in DeferredList([input]).results().map { _ in } },
+            "gather": { input in gather(input, Deferred<Int>.never(), consumesErrors: true).map { _ in } },
+            "a limit": { input in
+                DeferredList([0], limit: 1, consumesErrors: true) { _ in input }.values().map { _ in }
+            },
+            "one of several": { input in
+                let list = DeferredList([input], consumesErrors: true).values()
+                return DeferredList([list, .never()], consumesErrors: true).values().map { _ in }
+            },
+        ]
+
+        @Test(
+            "Z2, D4: what is below a cancelled list precedes the finalizers of its inputs, however long that is",
+            arguments: lists.keys.sorted(), [0, 1, 2, 5])
+        func belowACancelledList(name: String, length: Int) throws {
+            for isDispatched in [false, true] {
+                let (log, queue) = (Log(), ManualDispatcher())
+                let input = Deferred<Int>()
+                input.finally { _ in log("input") }
+                let makeList = try #require(Self.lists[name])
+                let list = makeList(input)
+                list.finally { _ in log("list") }
+                var end = list
+                for number in 0..<length {
+                    end = end.recover(on: isDispatched ? queue : nil) { error in
+                        log("errback \(number)")
+                        throw error
+                    }
+                }
+                end.fail { _ in log("end") }
+                end.cancel()
+                queue.run()
+                #expect(log.all == (0..<length).map { "errback \($0)" } + ["end", "list", "input"])
+            }
+        }
+
+        @Test("Z2, D4: the finalizers of inputs that a decided list cancels do not wait for what is below it")
+        func belowADecidedList() {
+            let (log, pending) = (Log(), Deferred<Int>())
+            let inputs = [Deferred<Int>(), Deferred<Int>()]
+            inputs[1].finally { _ in log("input") }
+            let first = DeferredList(inputs, cancelsRemaining: true).first()
+            let end = first.then { _ in pending }.map { _ in log("end") }
+            inputs[0].resolve(0)
+            #expect(log.all == ["input"])
+            pending.resolve(1)
+            #expect(log.all == ["input", "end"])
+            withExtendedLifetime(end) {}
+        }
+
         @Test(
             "Z3: added to a settled Deferred it runs at once: idle, while its callbacks run, or while paused")
         func addedToSettled() {

@@ -231,9 +231,10 @@ extension Link {
     enum Removal {
         /// Not removed, as it is the only one. The link is still locked; this is its word.
         case onlyConsumer(UInt)
-        /// Removed, though it was the only one: this link is paused, and would hold the error back (P1).
-        case detachedFromPaused
-        /// Not removed, though this link is paused: see `detachesFromPaused`.
+        /// Removed, though it was the only one: this link is paused, and would hold the error back (P1). What the consumer
+        /// leads to belongs to the scope.
+        case detachedFromPaused(FinalizerScope)
+        /// Not removed, though this link is paused: there was no scope for it.
         case heldBack
         case detached, alreadyDetached, settled, bypassed
     }
@@ -243,8 +244,11 @@ extension Link {
     ///
     /// - Parameters:
     ///   - always: Whether it is removed even if it is the last.
-    ///   - detachesFromPaused: Whether it is removed if this link is pending and paused.
-    func removeConsumer(_ consumer: Link, always: Bool, detachesFromPaused: Bool = false) -> Removal {
+    ///   - scope: If this link is pending and paused, the consumer is removed if there is a scope for it: this one, or the
+    ///     one of others that were removed before.
+    func removeConsumer(
+        _ consumer: Link, always: Bool, fromPausedInto scope: FinalizerScope? = nil
+    ) -> Removal {
         var word = lock()
         let removal: Removal
         if phase == .bypassed {
@@ -260,12 +264,16 @@ extension Link {
             consumer.set(Link.Flags.isDetached)
             Link.unlink(consumer, from: &word)
             removal = .detached
-        } else if word & Word.paused != 0, !detachesFromPaused {
-            removal = .heldBack
         } else if word & Word.paused != 0 {
-            consumer.set(Link.Flags.isDetached)
-            Link.unlink(consumer, from: &word)
-            removal = .detachedFromPaused
+            if let scope, let coldState {
+                consumer.set(Link.Flags.isDetached)
+                Link.unlink(consumer, from: &word)
+                let shared = coldState.scopeOfDetached ?? scope
+                coldState.scopeOfDetached = shared
+                removal = .detachedFromPaused(shared)
+            } else {
+                removal = .heldBack
+            }
         } else {
             return .onlyConsumer(word)
         }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What a finalizer waits for: one completion, with all that follows from it (Z1).
 ///
 /// A link with finalizers opens a scope when it is settled. The drain loop retains the scope while it
@@ -12,6 +14,23 @@
 /// of this scope, or of one that has the last reference to it.
 @usableFromInline
 final class FinalizerScope: @unchecked Sendable {
+    /// What ends no sooner than a scope.
+    private enum Enclosing {
+        /// The scopes that it was opened in.
+        case scopes([FinalizerScope])
+        /// Those that open later.
+        case held(HeldScopes)
+
+        mutating func takeAll() -> [FinalizerScope] {
+            switch self {
+            case .scopes(let scopes):
+                self = .scopes([])
+                return scopes
+            case .held(let held): return held.takeAll()
+            }
+        }
+    }
+
     /// A finalizer, and where it runs; without a dispatcher, where the scope ends.
     struct Entry: Sendable {
         let dispatcher: (any Dispatcher & AnyObject)?
@@ -20,13 +39,32 @@ final class FinalizerScope: @unchecked Sendable {
 
     private var finalizers: [Entry]
     private let outcome: Payload
-    private var enclosing: [FinalizerScope]
+    private var enclosing: Enclosing
 
     init(_ finalizers: [Entry], _ outcome: consuming Payload, in enclosing: [FinalizerScope]) {
         self.finalizers = finalizers
         self.outcome = outcome
-        self.enclosing = enclosing
+        self.enclosing = .scopes(enclosing)
     }
+
+    /// A scope for what a cancel ends ahead of what that has waited for: see ``HeldScopes``.
+    init(holding held: HeldScopes) {
+        finalizers = []
+        outcome = .none
+        enclosing = .held(held)
+    }
+
+    /// Lets a scope end no sooner than this one, which was made for that.
+    func hold(_ scope: FinalizerScope) {
+        if case .held(let held) = enclosing { held.hold(scope) }
+    }
+
+    private static let areAdded = Atomic<Bool>(false)
+
+    /// Whether a finalizer was ever added. Lists whose inputs have none then need no scope when they are cancelled.
+    static var areUsed: Bool { areAdded.load(ordering: .relaxed) }
+
+    static func noteUse() { if !areUsed { areAdded.store(true, ordering: .relaxed) } }
 
     /// Returns a scope that retains both.
     static func join(_ first: FinalizerScope, _ second: FinalizerScope?) -> FinalizerScope {
@@ -64,6 +102,28 @@ final class FinalizerScope: @unchecked Sendable {
         var ending = finish()
         while var scope = ending.popLast() {
             if isKnownUniquelyReferenced(&scope) { ending += scope.finish() }
+        }
+    }
+}
+
+/// Scopes that end no sooner than one that was opened before them. A cancel may end something ahead of what that has waited
+/// for: a list fails, and then its inputs are cancelled (D4); what waits behind a pause does not wait for the end of what is
+/// paused (P1). What comes from upstream is upstream all the same, and its finalizers run later (Z2).
+final class HeldScopes: Sendable {
+    /// nil once that scope has ended.
+    private let scopes: SpinLocked<[FinalizerScope]?>
+
+    /// - Parameter scope: The first of them.
+    init(_ scope: FinalizerScope? = nil) { scopes = SpinLocked(scope.map { [$0] } ?? []) }
+
+    /// The caller has a reference to the scope: none is released under the lock.
+    func hold(_ scope: FinalizerScope) { scopes.withLock { $0?.append(scope) } }
+
+    fileprivate func takeAll() -> [FinalizerScope] {
+        scopes.withLock { scopes in
+            let all = scopes ?? []
+            scopes = nil
+            return all
         }
     }
 }

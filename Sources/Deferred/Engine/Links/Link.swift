@@ -413,6 +413,9 @@ final class ColdState: @unchecked Sendable {
     var finalizers: [FinalizerScope.Entry] = []
     /// The scope that this link keeps open while it waits or is paused.
     var retainedScope: FinalizerScope?
+    /// What a cancel has detached from this pending, paused link belongs to this scope: that of this link's own outcome
+    /// ends no sooner (Z2).
+    var scopeOfDetached: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4); nil if no pause has suspended
     /// consumers yet.
     var suspendedWork: SuspendedWork?

@@ -39,16 +39,34 @@ struct DrainLoop: LoopSteps, ~Copyable {
         @exclusivity(unchecked) private var start = 0
         /// Cancels that have yet to begin, and those that were put off; the sources whose cancellers have yet
         /// to run, and those among them that only wait in a queue, as for a permit or an element, which come
-        /// first (C7); and the links that were detached, with the scopes in which the steps of some run.
+        /// first (C7); the scopes of links without consumers that have been settled; and the links that were detached,
+        /// with the scopes in which the steps of some run.
         @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var postponed: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
-        @exclusivity(unchecked) var detached: ArraySlice<(Link, FinalizerScope?)> = []
+        @exclusivity(unchecked) var ended: ArraySlice<FinalizerScope?> = []
+        @exclusivity(unchecked) var detached: ArraySlice<(Link, FinalizerScope?)?> = []
         /// What is to be done after all jobs, those included that follow from them.
         @exclusivity(unchecked) var last: [@Sendable (inout DrainLoop) -> Void] = []
 
         var count: Int { jobs.count - start }
+
+        // `popFirst` leaves a reference to the scope behind.
+
+        /// Removes and returns the first scope of a link that has been settled.
+        func takeEnded() -> FinalizerScope? {
+            guard let first = ended.indices.first else { return nil }
+            defer { ended.removeFirst() }
+            return ended[first].take()
+        }
+
+        /// Removes and returns the first link that was detached.
+        func takeDetached() -> (Link, FinalizerScope?)? {
+            guard let first = detached.indices.first else { return nil }
+            defer { detached.removeFirst() }
+            return detached[first].take()
+        }
 
         @inline(never)
         func append(_ job: consuming Job) { jobs.append(job) }

@@ -6,6 +6,7 @@ extension Link {
         let finalizer = ProcessFlags.areNone ? finalizer : noting(finalizer)
         let dispatcher = dispatcher?.retainedByChains
         let coldState = ensureColdState()
+        FinalizerScope.noteUse()
         let word = lock()
         guard word & Word.settled == 0 else {
             unlock(word)

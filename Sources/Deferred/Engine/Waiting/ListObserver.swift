@@ -56,6 +56,8 @@ final class ListObserver: LoopList, @unchecked Sendable {
         var addedCount = 0
         /// The input that failed last, of a list that waits for a value.
         var lastFailure: Link?
+        /// Holds the scopes of inputs that are cancelled with the list.
+        var held: HeldScopes?
         /// The scope of the input that settled last, until it is known whether that settles the list (Z1).
         var scope: FinalizerScope?
 
@@ -186,6 +188,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
             return (true, state.decision != nil && !state.isAttaching, replaced)
         }
         _ = consume replaced
+        if !isInTime { hold(loop.scope) }
         if decides { decide(in: &loop) }
         return isInTime || consumesErrors
     }
@@ -246,13 +249,23 @@ final class ListObserver: LoopList, @unchecked Sendable {
 
     /// Gives up the list's Deferred, which is locked and being cancelled. Returns false if the list is about to
     /// settle it.
-    func acceptCancel() -> Bool {
+    ///
+    /// - Parameter held: Holds the scopes of the inputs while what is below the list has not ended.
+    func acceptCancel(_ held: HeldScopes?) -> Bool {
         state.withLock { state in
             // Releases no last reference: the caller has one.
             guard state.link.take() != nil else { return false }
             state.wasCancelled = true
+            state.held = held
             return true
         }
+    }
+
+    /// Lets the scope of an input end no sooner than what is below the list, if that was cancelled: as where the input
+    /// settles the list (Z1, Z2).
+    private func hold(_ scope: FinalizerScope?) {
+        guard let scope else { return }
+        state.withLock { $0.held }?.hold(scope)
     }
 
     /// Ends the list's need for inputs.

@@ -41,7 +41,8 @@ let explorer = Explorer(
     switches: [.init("--record", "searches while a recording is active") { recordsRuns = true }]
 ) {
     let warmUp = ModelProgram(
-        steps: [.source(id: 1, .plain, nil)],
+        // Whether there was ever a finalizer is known to the process: before the first schedule.
+        steps: [.source(id: 1, .plain, nil), .finally(id: 4, 1, [])],
         threads: (2...3).map { [.complete(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] })
     for _ in 0..<3 { _ = warmUp.judged(SearchOptions()) }
 }

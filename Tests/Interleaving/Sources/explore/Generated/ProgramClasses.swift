@@ -77,6 +77,13 @@ extension ProgramClass {
             name: "pausedFinalizers", links: [.map],
             operations: [.resolve, .cancel, .pause, .unpause, .finally],
             extras: [.finalizer], greatestLinks: 2),
+        // Z2, D4: what is below a list that is cancelled.
+        ProgramClass(
+            name: "listedFinalizers",
+            links: [
+                .map, .list(.values, ListOptions()), .callback(.both, .echo, on: .manual),
+            ],
+            operations: [.resolve, .cancel, .runWork], extras: [.finalizer], greatestLinks: 2),
         ProgramClass(
             name: "awaits", links: [.map, .task],
             operations: [.resolve, .reject, .cancel, .await, .cancelTask, .dropSource], extras: [.canceller],
