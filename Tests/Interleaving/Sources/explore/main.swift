@@ -1,24 +1,7 @@
-import CInterleaving
 import Deferred
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#endif
-
-/// Ends with a message about the command line.
-func fail(_ text: String) -> Never {
-    print("explore: \(text)")
-    exit(2)
-}
-
-let options: SearchOptions
-do {
-    options = try SearchOptions(Array(CommandLine.arguments.dropFirst()))
-} catch let error as InvalidOption {
-    fail("\(error.text)\n\(SearchOptions.usage)")
-}
+import DeferredTracing
+import Foundation
+import Interleaving
 
 DeferredDiagnostics.setHandler { diagnostic in
     modelReports.append(ModelReport(diagnostic))
@@ -29,31 +12,38 @@ DeferredDiagnostics.setHandler { diagnostic in
     case .unbalancedUnpause: reports.append("unbalancedUnpause")
     }
 }
-il_flush_lines()
+Explorer.aroundRun = {
+    reports = []
+    let recording = startRecording()
+    return {
+        recording?.stop()
+        AwaitProbe.forgetAll()
+    }
+}
 defineChainsScenarios()
 defineCoordinationScenarios()
 defineMulticastScenarios()
 defineAnswersScenarios()
 
-if options.showsUsage {
-    print(SearchOptions.usage, terminator: "")
-    exit(0)
-}
-if options.plantsFaults { exit(FaultSearch(options).run() ? 0 : 1) }
-let chosen = options.chosen()
-if chosen.isEmpty { fail("there is no class or scenario \(options.names.joined(separator: ", "))") }
-if options.listsNames {
-    for searched in chosen { print(searched.name) }
-    exit(0)
-}
-if let fault = options.plantedFault { il_plant(CInt(fault)) }
-if case .replay(let schedule) = options.mode {
-    Search.warmUp()
-    for size in 1...options.size {
-        chosen[0].forEach(size) { first in
-            Trace.print(schedule, of: first)
-            exit(0)
-        }
+let programs = ProgramClass.all.map { programs in
+    SearchedClass(programs.name, random: programs.links.isEmpty ? nil : { programs.randomProgram(seed: $0) })
+    {
+        programs.forEachProgram(ofSize: $0, $1)
     }
 }
-exit(Search(options).run() ? 0 : 1)
+let objects = ObjectClass.all.map { object in
+    SearchedClass(object.name) { size, body in _ = size < 2 || object.histories(ofSize: size).allSatisfy(body)
+    }
+}
+let explorer = Explorer(
+    classes: programs + objects,
+    faults: URL(filePath: #filePath).appending(path: "../../../Faults").standardizedFileURL,
+    switches: [.init("--record", "searches while a recording is active") { recordsRuns = true }]
+) {
+    let warmUp = ModelProgram(
+        // Whether there was ever a finalizer is known to the process: before the first schedule.
+        steps: [.source(id: 1, .plain, nil), .finally(id: 4, 1, [])],
+        threads: (2...3).map { [.complete(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] })
+    for _ in 0..<3 { _ = warmUp.judged(SearchOptions()) }
+}
+explorer.run()

@@ -1,4 +1,5 @@
 import CInterleaving
+import Interleaving
 
 extension ModelProgram: Searched {
     func judged(_ options: SearchOptions) -> Judgement {

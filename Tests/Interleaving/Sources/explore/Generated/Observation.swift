@@ -1,5 +1,6 @@
 import CInterleaving
 import Deferred
+import Interleaving
 
 /// The diagnostics that the run has reported, with lines.
 nonisolated(unsafe) var modelReports: [ModelReport] = []

@@ -1,4 +1,6 @@
 import Deferred
+import DeferredTracing
+import Interleaving
 
 typealias D = Deferred<Int>
 
@@ -39,3 +41,14 @@ func wait<T>(for deferred: Deferred<T>, _ log: Log, timeout: Duration? = nil) {
         log.add("!" + show(error))
     }
 }
+
+/// The diagnostics that the run has reported.
+nonisolated(unsafe) var reports: [String] = []
+
+/// Returns the reports of the run if there are any.
+func noReports() -> String? { expect(reports.isEmpty, "reported: \(reports)") }
+
+/// Whether a recording is active during each run.
+nonisolated(unsafe) var recordsRuns = false
+
+func startRecording() -> DeferredRecording? { recordsRuns ? DeferredDiagnostics.startRecording() : nil }

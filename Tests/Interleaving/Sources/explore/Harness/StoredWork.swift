@@ -1,4 +1,5 @@
 import Deferred
+import Interleaving
 
 /// Puts work into a box.
 struct Stored: Dispatcher {

@@ -18,40 +18,44 @@ extension ObjectClass {
                 "acquireTwo": ["acquireTwo", "grant"], "release": ["release", "grant"],
                 "lower": ["lower", "grant"], "raise": ["raise", "grant"], "cancel": ["cancel", "grant"],
             ],
-            make: {
-                let semaphore = DeferredSemaphore(2)
-                let first = semaphore.tryAcquire()
-                let calls = Calls<DeferredSemaphore.Permit>()
-                return ObjectRun { call, thread, number in
-                    switch call {
-                    case "acquire": calls.begin(thread, number, semaphore.acquire())
-                    case "acquireTwo": calls.begin(thread, number, semaphore.acquire(units: 2))
-                    case "tryAcquireTwo":
-                        if let permit = semaphore.tryAcquire(units: 2) {
-                            calls.begin(thread, number, .resolved(permit))
-                        } else {
-                            calls.results[number] = "refused"
-                        }
-                    case "release":
-                        guard let permit = calls.value(thread) else { return calls.results[number] = "none" }
-                        calls.results[calls.last[thread]!] = "released"
-                        permit.release()
-                    case "releaseFirst": first?.release()
-                    case "lower": semaphore.limit = 1
-                    case "raise": semaphore.limit = 3
-                    case "reject": semaphore.rejectWaiting(with: E1())
-                    default: calls.cancel(thread)
-                    }
-                } results: {
-                    calls.ends { _ in "granted" }.map {
-                        $0.contains("invalid") ? $0.prefix { $0 != " " } + " refused" : $0
-                    } + [
-                        "limit \(semaphore.limit), available \(semaphore.availableCount), "
-                            + "waiting \(semaphore.waitingCount)"
-                    ]
-                }
-            },
-            specify: { LimitSpecification().run })
+            make: { semaphoreRun() }, specify: { LimitSpecification().run })
+    }
+
+    /// A semaphore with two units, one of which is taken.
+    static func semaphoreRun() -> ObjectRun {
+        let semaphore = DeferredSemaphore(2)
+        let first = semaphore.tryAcquire()
+        let calls = Calls<DeferredSemaphore.Permit>()
+        func tryAcquire(_ units: Int, _ thread: Int, _ number: Int) {
+            if let permit = semaphore.tryAcquire(units: units) {
+                calls.begin(thread, number, .resolved(permit))
+            } else {
+                calls.results[number] = "refused"
+            }
+        }
+        return ObjectRun { call, thread, number in
+            switch call {
+            case "acquire": calls.begin(thread, number, semaphore.acquire())
+            case "acquireTwo": calls.begin(thread, number, semaphore.acquire(units: 2))
+            case "tryAcquire": tryAcquire(1, thread, number)
+            case "tryAcquireTwo": tryAcquire(2, thread, number)
+            case "release":
+                guard let permit = calls.value(thread) else { return calls.results[number] = "none" }
+                calls.results[calls.last[thread]!] = "released"
+                permit.release()
+            case "releaseFirst": first?.release()
+            case "lower": semaphore.limit = 1
+            case "raise": semaphore.limit = 3
+            case "reject": semaphore.rejectWaiting(with: E1())
+            default: calls.cancel(thread)
+            }
+        } results: {
+            calls.ends { _ in "granted" }.map {
+                $0.contains("invalid") ? $0.prefix { $0 != " " } + " refused" : $0
+            } + [
+                "limit \(semaphore.limit), available \(semaphore.availableCount), waiting \(semaphore.waitingCount)"
+            ]
+        }
     }
 
     // MARK: Q6: the latest call, which waits for its pause, and may be flushed
@@ -116,27 +120,8 @@ extension ObjectClass {
         name: "renewingCache", calls: ["value", "resolve", "cancel", "forget"],
         // A renewal is claimed, and then begun.
         steps: ["value": ["value", "renew"]],
-        make: {
-            let cache = DeferredCache<Int, Int>(refreshesAfter: .zero, timer: Delays())
-            let calls = Calls<Int>()
-            return ObjectRun { call, thread, number in
-                switch call {
-                case "value":
-                    let request = D()
-                    calls.inner[number] = request
-                    calls.begin(thread, number, cache.value(for: 1) { request })
-                case "resolve": calls.resolveInner(thread)
-                case "cancel": calls.cancel(thread)
-                default: cache.forget(1)
-                }
-            } results: {
-                let requests = calls.inner.sorted { $0.key < $1.key }.map { show($0.value.currentResult) }
-                return calls.ends { "\($0)" } + requests + ["\(cache.inProgressCount), \(cache.keptCount)"]
-            } end: {
-                cache.forgetAll()
-                calls.cancelAll()
-            }
-        }, specify: { RenewingSpecification().run })
+        make: { cacheRun(DeferredCache(refreshesAfter: .zero, timer: Delays())) },
+        specify: { RenewingSpecification().run })
 }
 
 /// Q1, Q2, with units and a limit that changes.

@@ -1,5 +1,6 @@
 import CInterleaving
 import Deferred
+import Interleaving
 import Multicast
 
 extension ObjectClass {

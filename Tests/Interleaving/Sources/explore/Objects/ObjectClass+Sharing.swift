@@ -5,30 +5,38 @@ extension ObjectClass {
     static let cache = cache("cache", keeps: false)
     static let keepingCache = cache("keepingCache", keeps: true)
 
+    /// A cache with calls for one key, each of which would begin a request of its own.
+    ///
+    /// - Parameter delays: Those of a cache that keeps; nil for one that renews, whose requests are then ended with the run.
+    static func cacheRun(_ cache: DeferredCache<Int, Int>, _ delays: Delays? = nil) -> ObjectRun {
+        let calls = Calls<Int>()
+        return ObjectRun { call, thread, number in
+            switch call {
+            case "value":
+                let request = D()
+                calls.inner[number] = request
+                calls.begin(thread, number, cache.value(for: 1) { request })
+            case "resolve": calls.resolveInner(thread)
+            case "cancel": calls.cancel(thread)
+            case "expire": delays?.expire()
+            default: cache.forget(1)
+            }
+        } results: {
+            let requests = calls.inner.sorted { $0.key < $1.key }.map { show($0.value.currentResult) }
+            return calls.ends { "\($0)" } + requests + ["\(cache.inProgressCount), \(cache.keptCount)"]
+        } end: {
+            if delays != nil { return }
+            cache.forgetAll()
+            calls.cancelAll()
+        }
+    }
+
     private static func cache(_ name: String, keeps: Bool) -> ObjectClass {
         ObjectClass(
             name: name, calls: ["value", "resolve", "cancel", "forget"] + (keeps ? ["expire"] : []),
             make: {
                 let delays = Delays()
-                let cache = DeferredCache<Int, Int>(keepingFor: keeps ? .seconds(1) : .zero, timer: delays)
-                let calls = Calls<Int>()
-                return ObjectRun { call, thread, number in
-                    switch call {
-                    case "value":
-                        let request = D()
-                        calls.inner[number] = request
-                        calls.begin(thread, number, cache.value(for: 1) { request })
-                    case "resolve": calls.resolveInner(thread)
-                    case "cancel": calls.cancel(thread)
-                    case "expire": delays.expire()
-                    default: cache.forget(1)
-                    }
-                } results: {
-                    let requests = calls.inner.sorted { $0.key < $1.key }.map { show($0.value.currentResult) }
-                    return calls.ends { "\($0)" } + requests + [
-                        "\(cache.inProgressCount), \(cache.keptCount)"
-                    ]
-                }
+                return cacheRun(DeferredCache(keepingFor: keeps ? .seconds(1) : .zero, timer: delays), delays)
             },
             specify: {
                 let state = WaitingCalls()

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import Interleaving
 
 /// Timers on a manual clock, which one thread advances by one second at a time. A call may come when the time has come and
 /// the timer is about to expire.

@@ -1,5 +1,6 @@
 import Deferred
 import Foundation
+import Interleaving
 
 @testable import DeferredOperations
 

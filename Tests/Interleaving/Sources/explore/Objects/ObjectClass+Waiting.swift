@@ -1,4 +1,5 @@
 import Deferred
+import Interleaving
 
 extension ObjectClass {
     // MARK: Q1, Q2: a semaphore with two permits, one of which is released by any thread
@@ -7,32 +8,7 @@ extension ObjectClass {
         name: "semaphore", calls: ["acquire", "tryAcquire", "release", "releaseFirst", "cancel"],
         // Of two threads that release the first permit, one does it, and the other does not wait for that.
         steps: ["releaseFirst": ["claim", "releaseFirst"], "acquire": ["acquire", "grant"]],
-        make: {
-            let semaphore = DeferredSemaphore(2)
-            let first = semaphore.tryAcquire()
-            let calls = Calls<DeferredSemaphore.Permit>()
-            return ObjectRun { call, thread, number in
-                switch call {
-                case "acquire": calls.begin(thread, number, semaphore.acquire())
-                case "tryAcquire":
-                    if let permit = semaphore.tryAcquire() {
-                        calls.begin(thread, number, .resolved(permit))
-                    } else {
-                        calls.results[number] = "refused"
-                    }
-                case "release":
-                    guard let permit = calls.value(thread) else { return calls.results[number] = "none" }
-                    calls.results[calls.last[thread]!] = "released"
-                    permit.release()
-                case "releaseFirst": first?.release()
-                default: calls.cancel(thread)
-                }
-            } results: {
-                calls.ends { _ in "granted" } + [
-                    "available \(semaphore.availableCount), waiting \(semaphore.waitingCount)"
-                ]
-            }
-        },
+        make: { semaphoreRun() },
         specify: {
             let state = WaitingCalls()
             var available = 1
@@ -70,7 +46,7 @@ extension ObjectClass {
                 }
                 grant()
             } results: {
-                state.ends() + ["available \(available), waiting \(state.waiting.count)"]
+                state.ends() + ["limit 2, available \(available), waiting \(state.waiting.count)"]
             }
         })
 

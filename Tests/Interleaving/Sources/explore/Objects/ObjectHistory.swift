@@ -1,4 +1,5 @@
 import CInterleaving
+import Interleaving
 
 /// Calls of an object by several threads.
 struct ObjectHistory: Searched {

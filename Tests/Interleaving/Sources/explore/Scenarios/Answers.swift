@@ -1,5 +1,6 @@
 import CInterleaving
 import Deferred
+import Interleaving
 import Multicast
 
 /// A delegate that records that it is asked.

@@ -1,6 +1,7 @@
 import CInterleaving
 import Deferred
 import DeferredTesting
+import Interleaving
 
 /// Chains, lists and dispatchers with what programs do not have: `wait` without a time limit, a list with two Deferreds,
 /// work that runs twice, a recording that begins meanwhile.

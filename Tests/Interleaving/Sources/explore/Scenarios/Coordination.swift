@@ -1,6 +1,7 @@
 import CInterleaving
 import Deferred
 import DeferredTesting
+import Interleaving
 
 /// Queues, semaphores, caches, timers and bags.
 func defineCoordinationScenarios() {

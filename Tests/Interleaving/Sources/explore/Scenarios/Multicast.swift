@@ -1,6 +1,7 @@
 import CInterleaving
 import Deferred
 import DeferredTesting
+import Interleaving
 import Multicast
 
 /// Channels, delegates and pairs of closures.
