@@ -46,7 +46,7 @@ import Testing
         "a worker of a queue": { source in
             let queue = DeferredQueue<Int>()
             queue.run { _ in source }.fail { _ in }
-            queue.put(1)
+            try? queue.put(1)
         },
         "a RepeatingWork": { source in
             let clock = ManualClock()

@@ -40,10 +40,19 @@ let explorer = Explorer(
     faults: URL(filePath: #filePath).appending(path: "../../../Faults").standardizedFileURL,
     switches: [.init("--record", "searches while a recording is active") { recordsRuns = true }]
 ) {
-    let warmUp = ModelProgram(
-        // Whether there was ever a finalizer is known to the process: before the first schedule.
-        steps: [.source(id: 1, .plain, nil), .finally(id: 4, 1, [])],
-        threads: (2...3).map { [.complete(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] })
-    for _ in 0..<3 { _ = warmUp.judged(SearchOptions()) }
+    // What the process creates once, before the first schedule: whether there was ever a finalizer, and the lock of scopes
+    // that hold others.
+    let warmUp = [
+        ModelProgram(
+            steps: [.source(id: 1, .plain, nil), .finally(id: 4, 1, [])],
+            threads: (2...3).map { [.complete(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] }),
+        ModelProgram(
+            steps: [
+                .source(id: 1, .plain, nil), .attach(id: 11, to: 1, Callback(form: .then), keep: true),
+                .finally(id: 4, 1, []), .pause(1),
+            ],
+            threads: [[.cancel(11)]]),
+    ]
+    for _ in 0..<3 { for program in warmUp { _ = program.judged(SearchOptions()) } }
 }
 explorer.run()
