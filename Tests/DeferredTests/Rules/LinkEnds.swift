@@ -45,18 +45,19 @@ extension Rules {
         ) -> [String] {
             let site = DeferredDiagnostic.Location(fileID: #fileID, line: #line)
             var state = State(
-                rule, Link(.source, .none, site), count: addsInputs ? 0 : 2, addsInputs: addsInputs,
+                Link(.source, .none, site), count: addsInputs ? 0 : 2, addsInputs: addsInputs,
                 owner: nil)
             func describe(_ next: State.Next) -> String { "\(next)" }
             func receive(_ index: Int, isFailure: Bool, isAccepted: Bool = false) -> String {
                 let observer = Link(.settled, .value(index), site)
                 if addsInputs {
                     _ = state.beginAdding()
-                    _ = state.endAdding(observer, at: index, cancelsRemaining: false)
+                    _ = state.endAdding(observer, at: index, by: rule, cancelsRemaining: false)
                 }
                 return
                     switch state.receive(
-                        at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, in: nil)
+                        at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, rule: rule,
+                        in: nil)
                 {
                 case .isLate: "late"
                 case .counts: "counts"
@@ -70,14 +71,14 @@ extension Rules {
                 case .failure(let index): return receive(index, isFailure: true)
                 case .attached:
                     var none: [Link] = []
-                    return describe(state.endAttaching(&none))
-                case .cancel: return "\(state.cancel())"
+                    return describe(state.endAttaching(&none, by: rule))
+                case .cancel: return "\(state.cancel(nil))"
                 case .leave: return describe(state.leaveEarly())
                 case .cycle:
                     state.failForCycle()
                     return "failed"
-                case .close: return describe(state.close(cutOff: nil, missing: []))
-                case .cutOff: return describe(state.close(cutOff: CancellationError(), missing: []))
+                case .close: return describe(state.close(by: rule, cutOff: nil, missing: []))
+                case .cutOff: return describe(state.close(by: rule, cutOff: CancellationError(), missing: []))
                 }
             }
             switch state.settle() {

@@ -413,12 +413,31 @@ final class ColdState: @unchecked Sendable {
     var finalizers: [FinalizerScope.Entry] = []
     /// The scope that this link keeps open while it waits or is paused.
     var retainedScope: FinalizerScope?
+    private var ofPause = OfPause.nothing
+
+    /// In one word: of a pending link, and of a settled one.
+    private enum OfPause {
+        case nothing
+        case scopeOfDetached(FinalizerScope)
+        case suspendedWork(SuspendedWork)
+    }
+
     /// What a cancel has detached from this pending, paused link belongs to this scope: that of this link's own outcome
-    /// ends no sooner (Z2).
-    var scopeOfDetached: FinalizerScope?
-    /// Follow-up work suspended by a pause, for after the remaining consumers (F4); nil if no pause has suspended
-    /// consumers yet.
-    var suspendedWork: SuspendedWork?
+    /// ends no sooner (Z2). Taken out when the link is settled.
+    var scopeOfDetached: FinalizerScope? {
+        get { if case .scopeOfDetached(let scope) = ofPause { scope } else { nil } }
+        set {
+            if case .suspendedWork = ofPause { return }
+            ofPause = newValue.map { .scopeOfDetached($0) } ?? .nothing
+        }
+    }
+
+    /// Follow-up work suspended by a pause of the settled link, for after the remaining consumers (F4); nil if no pause
+    /// has suspended consumers yet.
+    var suspendedWork: SuspendedWork? {
+        get { if case .suspendedWork(let work) = ofPause { work } else { nil } }
+        set { ofPause = newValue.map { .suspendedWork($0) } ?? .nothing }
+    }
 
     /// Whether a pause has suspended its consumers once: see ``DrainLoop/suspend(_:_:_:_:)``.
     var isDrainedOneByOne: Bool { suspendedWork != nil }

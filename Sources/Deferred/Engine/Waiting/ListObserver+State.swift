@@ -53,7 +53,6 @@ extension ListObserver {
     /// What has become of the inputs, and what that decides. Each transition is one critical section, and says what is to
     /// be done after it; none releases anything.
     struct State {
-        let rule: Rule
         /// The list's own Deferred, until it is settled or cancelled.
         private(set) var link: Link?
         /// How many inputs are pending.
@@ -92,8 +91,7 @@ extension ListObserver {
         /// Holds the scopes of inputs that are cancelled with the list.
         var held: HeldScopes? { if case .held(let held) = kept { held } else { nil } }
 
-        init(_ rule: Rule, _ link: Link, count: Int, addsInputs: Bool, owner: (any ListOwner)?) {
-            self.rule = rule
+        init(_ link: Link, count: Int, addsInputs: Bool, owner: (any ListOwner)?) {
             self.link = link
             remaining = count
             isAttaching = !addsInputs
@@ -113,7 +111,7 @@ extension ListObserver {
         private var next: Next { decision != nil && !isAttaching ? .settle : .nothing }
 
         /// Decides an undecided list whose inputs have all settled.
-        private mutating func decideIfEnded() {
+        private mutating func decideIfEnded(by rule: Rule) {
             guard isUndecided, remaining == 0, !isOpen else { return }
             switch rule {
             case .all, .each, .untilFailure, .untilAccepted: decision = .all
@@ -126,10 +124,10 @@ extension ListObserver {
         // MARK: Inputs settle
 
         /// All inputs of a list that adds none are attached.
-        mutating func endAttaching(_ all: inout [Link]) -> Next {
+        mutating func endAttaching(_ all: inout [Link], by rule: Rule) -> Next {
             isAttaching = false
             swap(&observers.given, &all)
-            decideIfEnded()
+            decideIfEnded(by: rule)
             return next
         }
 
@@ -148,7 +146,8 @@ extension ListObserver {
         ///   - isAccepted: Whether it has a value that the rule accepts.
         ///   - current: The scope of the drain loop that notifies this list.
         mutating func receive(
-            at index: Int, by observer: Link, isFailure: Bool, isAccepted: Bool, in current: FinalizerScope?
+            at index: Int, by observer: Link, isFailure: Bool, isAccepted: Bool, rule: Rule,
+            in current: FinalizerScope?
         ) -> Receipt {
             if !rule.needsSettled, !observers.added.isEmpty { observers.added[index] = nil }
             // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
@@ -172,7 +171,7 @@ extension ListObserver {
                 lastFailure = observer
             default: break
             }
-            if remaining == 0 { decideIfEnded() }
+            if remaining == 0 { decideIfEnded(by: rule) }
             return next == .settle ? .settles(replaced: replaced) : .counts(replaced: replaced)
         }
 
@@ -248,7 +247,9 @@ extension ListObserver {
         }
 
         /// An input was attached.
-        mutating func endAdding(_ observer: Link, at index: Int, cancelsRemaining: Bool) -> Addition {
+        mutating func endAdding(
+            _ observer: Link, at index: Int, by rule: Rule, cancelsRemaining: Bool
+        ) -> Addition {
             isAttaching = false
             guard link != nil else { return cancelsRemaining || wasCancelled ? .cancel : .leave }
             // Without it, one that has settled is received by now, or about to be.
@@ -264,20 +265,20 @@ extension ListObserver {
         /// - Parameters:
         ///   - cutOff: Why no further input starts, if the sequence of inputs has not ended.
         ///   - missing: Stand for inputs that were never started, in the result of `.all`.
-        mutating func close(cutOff: (any Error)?, missing: [Link]) -> Next {
+        mutating func close(by rule: Rule, cutOff: (any Error)?, missing: [Link]) -> Next {
             guard isOpen else { return .nothing }
             isOpen = false
             if case .all = rule, link != nil {
                 for (offset, link) in missing.enumerated() { observers.added[addedCount + offset] = link }
             }
             guard isUndecided else { return .nothing }
-            if let cutOff { decide(cutOff: cutOff) } else { decideIfEnded() }
+            if let cutOff { decide(by: rule, cutOff: cutOff) } else { decideIfEnded(by: rule) }
             return next
         }
 
         /// Decides an undecided list that was cut off by an error before its sequence of inputs had ended, unless it
         /// waits for those that were started.
-        private mutating func decide(cutOff error: any Error) {
+        private mutating func decide(by rule: Rule, cutOff error: any Error) {
             switch rule {
             case .untilFailure, .untilAccepted: decision = .error(error)
             case _ where remaining > 0: break

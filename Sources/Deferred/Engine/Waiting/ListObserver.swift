@@ -32,7 +32,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
         cancels = cancelsRemaining
         self.finish = finish
         let link = Link(.source, .none, site)
-        state = SpinLocked(State(rule, link, count: count, addsInputs: addsInputs, owner: owner))
+        state = SpinLocked(State(link, count: count, addsInputs: addsInputs, owner: owner))
         super.init()
         link.ensureColdState().list = self
     }
@@ -43,7 +43,9 @@ final class ListObserver: LoopList, @unchecked Sendable {
         let link = open()
         let site = site.of(.hidden)
         var observers = inputs.indices.map { observe(inputs[$0], $0, site) }
-        if state.withLock({ $0.endAttaching(&observers) }) == .settle { DrainLoop.with { decide(in: &$0) } }
+        if state.withLock({ $0.endAttaching(&observers, by: rule) }) == .settle {
+            DrainLoop.with { decide(in: &$0) }
+        }
         return link
     }
 
@@ -75,7 +77,8 @@ final class ListObserver: LoopList, @unchecked Sendable {
         }
         let scope = loop.scope
         let receipt = state.withLock {
-            $0.receive(at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, in: scope)
+            $0.receive(
+                at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, rule: rule, in: scope)
         }
         switch receipt {
         case .isLate:
@@ -172,7 +175,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
         _ = consume released
         let observer = observe(input, index, site.of(.hidden))
         let addition = state.withLock {
-            $0.endAdding(observer, at: index, cancelsRemaining: cancelsRemaining)
+            $0.endAdding(observer, at: index, by: rule, cancelsRemaining: cancelsRemaining)
         }
         if link?.mayLeadToCancellingList == true { observer.noteLeadsToCancellingList() }
         switch addition {
@@ -198,7 +201,9 @@ final class ListObserver: LoopList, @unchecked Sendable {
     ///   - cutOff: Why no further input starts, if the sequence of inputs has not ended.
     ///   - missing: Stand for inputs that were never started, in the result of `.all`.
     func close(cutOff: (any Error)?, missing: [Link], in loop: inout DrainLoop) {
-        if state.withLock({ $0.close(cutOff: cutOff, missing: missing) }) == .settle { decide(in: &loop) }
+        if state.withLock({ $0.close(by: rule, cutOff: cutOff, missing: missing) }) == .settle {
+            decide(in: &loop)
+        }
     }
 
     // MARK: For searches
