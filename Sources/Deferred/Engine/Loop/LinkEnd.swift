@@ -46,6 +46,7 @@ struct LinkEnd {
     }
 
     /// Step 1, of a link that is locked.
+    @inline(__always)
     fileprivate init(
         of link: Link, _ outcome: borrowing Payload, isAnswered: Bool, on thread: UInt
     ) {
@@ -68,6 +69,7 @@ struct LinkEnd {
     }
 
     /// Step 5, within the scope of the drain loop.
+    @inline(__always)
     private func openScope(of link: Link, in current: FinalizerScope?) -> FinalizerScope? {
         let outer = retainedScope.map { FinalizerScope.join($0, current) } ?? current
         if finalizers.isEmpty { return outer }
@@ -75,6 +77,7 @@ struct LinkEnd {
     }
 
     /// Steps 3 to 9.
+    @inline(__always)
     fileprivate func perform(
         of link: Link, _ consumers: consuming ConsumerQueue, in loop: inout DrainLoop
     ) {

@@ -145,6 +145,7 @@ extension ListObserver {
         /// - Parameters:
         ///   - isAccepted: Whether it has a value that the rule accepts.
         ///   - current: The scope of the drain loop that notifies this list.
+        @inline(__always)
         mutating func receive(
             at index: Int, by observer: Link, isFailure: Bool, isAccepted: Bool, rule: Rule,
             in current: FinalizerScope?
@@ -154,13 +155,11 @@ extension ListObserver {
             if wasCancelled && isAttaching { return .counts(replaced: nil) }
             guard isUndecided else { return .isLate }
             remaining -= 1
-            var replaced: Link?
-            switch rule {
-            // The next input of a `completed` sequence may have to wait until that is read.
-            case .each: break
-            case _ where isOpen && remaining == 0: scope = current
-            default: break
+            if isOpen, remaining == 0 {
+                // The next input of a `completed` sequence may have to wait until that is read.
+                if case .each = rule {} else { scope = current }
             }
+            var replaced: Link?
             switch rule {
             case .untilFailure where isFailure, .untilAccepted where isFailure: decision = .failure(observer)
             case .untilValue where !isFailure, .untilSettled,

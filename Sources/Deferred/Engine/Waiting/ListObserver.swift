@@ -75,10 +75,10 @@ final class ListObserver: LoopList, @unchecked Sendable {
         case .untilAccepted(let accepts): isAccepted = !isFailure && accepts(observer.payload)
         default: break
         }
-        let scope = loop.scope
         let receipt = state.withLock {
             $0.receive(
-                at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, rule: rule, in: scope)
+                at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, rule: rule,
+                in: loop.scope)
         }
         switch receipt {
         case .isLate:
