@@ -106,7 +106,7 @@ extension Deferred<Void> {
     /// not costs the compiler less than an overload for each. A value that is ignored is not received (V1).
     init(waitingFor result: some Sendable) {
         func completion(of convertible: some DeferredConvertible) -> Deferred<Void> {
-            convertible.deferred.mapOutcome { outcome in _ = try outcome.result.get() }
+            convertible.deferred.withoutValue
         }
         self = (result as? any DeferredConvertible).map { completion(of: $0) } ?? .resolved()
     }

@@ -78,6 +78,13 @@ extension Deferred {
         }
     }
 
+    /// A Deferred that is resolved when this one is, or fails as this one does. A value is not received (V1).
+    var withoutValue: Deferred<Void> {
+        attach(nil, DeferredDiagnostic.Location(.map, #fileID, #line)) { input in
+            input.isFailure ? input.copy() : .value(())
+        }
+    }
+
     /// As `map`, with a closure that does not receive the value: if nobody receives what it returns, the value is given
     /// back (V1).
     @inlinable
