@@ -7,12 +7,7 @@ extension DeferredRecording {
         self.init(EventRecorder(limit: limit, places: places, now: now))
     }
 
-    private var contents: EventRecorder.Contents {
-        guard let recorder = recorder as? EventRecorder else {
-            preconditionFailure("a recording keeps its events in an EventRecorder")
-        }
-        return recorder.contents
-    }
+    private var contents: EventRecorder.Contents { recorder.contents }
 
     /// Returns everything recorded so far, in the order in which it happened.
     ///

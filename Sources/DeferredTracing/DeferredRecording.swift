@@ -16,10 +16,9 @@ internal import Deferred
 ///
 /// Several recordings may be active at once. Recording costs nothing while it is off.
 public final class DeferredRecording: Sendable {
-    /// What keeps the events; see ``EventRecorder``.
-    let recorder: any EventStore
+    let recorder: EventRecorder
 
-    init(_ recorder: any EventStore) {
+    init(_ recorder: EventRecorder) {
         self.recorder = recorder
         Recording.start(recorder)
     }
@@ -33,10 +32,4 @@ public final class DeferredRecording: Sendable {
         Recording.stop(recorder)
         recorder.stop()
     }
-}
-
-/// What a recording keeps its events in.
-protocol EventStore: Recording.Recorder {
-    /// Notes that the recording has ended.
-    func stop()
 }

@@ -4,7 +4,7 @@ package import Deferred
 ///
 /// Every event has a time of its own, later than that of the event before it, so that the times alone give
 /// the order.
-package final class EventRecorder: EventStore {
+package final class EventRecorder: Recording.Recorder {
     /// A Deferred that has occurred in the recording.
     struct Known {
         let made: DeferredDiagnostic.Location

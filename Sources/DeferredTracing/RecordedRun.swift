@@ -60,7 +60,7 @@ struct RecordedRun {
     init(_ contents: EventRecorder.Contents) {
         self.contents = contents
         items = contents.known.map { Item(known: $0, first: contents.events[$0.firstEvent]) }
-        contents.events.forEach { take($0) }
+        for event in contents.events { take(event) }
     }
 
     /// When the recording ended.

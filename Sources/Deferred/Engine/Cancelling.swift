@@ -26,10 +26,10 @@ extension DrainLoop {
                 climb(request)
             } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
-            } else if let scope = others?.takeEnded() {
+            } else if let scope = others?.ended.takeFirst() {
                 // Its finalizers run, unless something further down has yet to end.
                 _ = consume scope
-            } else if let (link, scope) = others?.takeDetached() {
+            } else if let (link, scope) = others?.detached.takeFirst() {
                 // Its step runs with the error as if that had come from upstream. Requests that came since begin
                 // again after it.
                 let current = self.scope

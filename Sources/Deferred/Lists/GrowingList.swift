@@ -59,7 +59,8 @@ extension GrowingList where Outcome == Value? {
             .untilAccepted { predicate($0.value()) }, cancelsRemaining: true,
             DeferredDiagnostic.Location(.list, fileID, line)
         ) { inputs, _ in
-            .value(inputs.last.map { $0.payload.value() as Value }.flatMap { predicate($0) ? $0 : nil })
+            // The input that decided; such a list keeps no other that has settled.
+            .value(inputs.last.map { $0.payload.value() as Value })
         }
     }
 }

@@ -52,22 +52,6 @@ struct DrainLoop: LoopSteps, ~Copyable {
 
         var count: Int { jobs.count - start }
 
-        // `popFirst` leaves a reference to the scope behind.
-
-        /// Removes and returns the first scope of a link that has been settled.
-        func takeEnded() -> FinalizerScope? {
-            guard let first = ended.indices.first else { return nil }
-            defer { ended.removeFirst() }
-            return ended[first].take()
-        }
-
-        /// Removes and returns the first link that was detached.
-        func takeDetached() -> (Link, FinalizerScope?)? {
-            guard let first = detached.indices.first else { return nil }
-            defer { detached.removeFirst() }
-            return detached[first].take()
-        }
-
         @inline(never)
         func append(_ job: consuming Job) { jobs.append(job) }
 
@@ -241,4 +225,13 @@ class LoopList: SourceList, @unchecked Sendable {
     func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool { false }
     /// Leaves the inputs that are still pending.
     func leave(_ observers: [Link], in loop: inout DrainLoop, areCancelled: Bool) {}
+}
+
+extension ArraySlice {
+    /// Removes and returns the first element. `popFirst` would leave a reference to it behind, until the slice is released.
+    mutating func takeFirst<Wrapped>() -> Wrapped? where Element == Wrapped? {
+        guard let first = indices.first else { return nil }
+        defer { removeFirst() }
+        return self[first].take()
+    }
 }

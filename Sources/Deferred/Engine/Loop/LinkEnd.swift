@@ -2,11 +2,11 @@
 ///
 /// The order is part of the contract:
 ///
-/// 1. Under the lock, before the outcome is stored: resolvers are told who was first (F1, C2). Requests that were answered
+/// 1. Under the lock, before the outcome is stored: resolvers note who was first (F1, C2). Requests that were answered
 ///    end (C1). What is to follow is taken out, and nothing of it released.
 /// 2. Under the lock: the outcome is stored, as that of cancelled work if it is (U1), and the consumers are taken out.
 /// 3. Without the lock from here on. A recording gets the failure in words, which runs a user's code.
-/// 4. Those who wait in `wait()`, or for the end itself, are told, also where a pause suspends the consumers.
+/// 4. Those who wait in `wait()`, or for the end itself, are notified, also where a pause suspends the consumers.
 /// 5. The scope of the finalizers opens, inside that which the link was retained for (Z1, Z2). What a cancel has ended
 ///    ahead of the link, further down, holds it.
 /// 6. The consumers are enqueued, within that scope. None is notified before this function has returned (F4). Without
@@ -46,7 +46,6 @@ struct LinkEnd {
     }
 
     /// Step 1, of a link that is locked.
-    @inline(__always)
     fileprivate init(
         of link: Link, _ outcome: borrowing Payload, isAnswered: Bool, on thread: UInt
     ) {
@@ -69,7 +68,6 @@ struct LinkEnd {
     }
 
     /// Step 5, within the scope of the drain loop.
-    @inline(__always)
     private func openScope(of link: Link, in current: FinalizerScope?) -> FinalizerScope? {
         let outer = retainedScope.map { FinalizerScope.join($0, current) } ?? current
         if finalizers.isEmpty { return outer }
@@ -77,7 +75,6 @@ struct LinkEnd {
     }
 
     /// Steps 3 to 9.
-    @inline(__always)
     fileprivate func perform(
         of link: Link, _ consumers: consuming ConsumerQueue, in loop: inout DrainLoop
     ) {

@@ -26,7 +26,7 @@ final class Run: @unchecked Sendable {
     private var used: Set<Int> = []
     private let closures = LeakTracker()
 
-    private let stored = StoredDispatcher()
+    private let stored = QueueingDispatcher()
     private let clock = ManualClock()
     private let executor = StoredJobs()
     private let semaphores = objects.map { _ in DeferredSemaphore(1) }
@@ -579,25 +579,6 @@ extension Report {
 }
 
 // MARK: Places
-
-/// Stores work until the program runs or releases it.
-private final class StoredDispatcher: Dispatcher, @unchecked Sendable {
-    private var work: [@Sendable () -> Void] = []
-
-    func dispatch(_ work: @escaping @Sendable () -> Void) { self.work.append(work) }
-
-    func runNext() -> Bool {
-        guard let next = take() else { return false }
-        next()
-        return true
-    }
-
-    func dropNext() -> Bool { take() != nil }
-
-    /// Not inlined: the optimiser would release the work while the array is being changed.
-    @inline(never)
-    private func take() -> (@Sendable () -> Void)? { work.isEmpty ? nil : work.removeFirst() }
-}
 
 /// Stores the jobs of Tasks until the program runs them.
 private final class StoredJobs: TaskExecutor, @unchecked Sendable {
