@@ -185,7 +185,7 @@ extension DrainLoop {
         let finalizers = coldState?.finalizers.takeAll() ?? []
         let whenSettled = coldState?.whenSettled.takeAll() ?? []
         let held = coldState?.retainedScope.take()
-        let detached = coldState?.scopeOfDetached.take()
+        let failing = coldState?.scopeOfFailing.take()
         let outcome = wasCancelled ? outcome.ofCancelledWork() : outcome
         let consumers = link.storeOutcome(word, outcome, on: thread)
 
@@ -195,16 +195,16 @@ extension DrainLoop {
         if !finalizers.isEmpty {
             inner = FinalizerScope(finalizers, link.payload.copy(), in: inner.map { [$0] } ?? [])
         }
-        if let detached, let inner { detached.hold(inner) }
+        if let failing, let inner { failing.hold(inner) }
         if !consumers.isEmpty {
             enqueueDrain(link, consumers, inner)
-        } else if let inner, !finalizers.isEmpty, cancelInProgress != .none {
+        } else if let inner, !finalizers.isEmpty, cancels.isInProgress {
             // What a finalizer leads to begins after all that is cancelled as one has been reached (C7).
-            jobs.ended.append(inner)
+            cancels.enqueueEnd(of: inner)
         }
         if !following.isEmpty { stopFollowing(following, as: state) }
         if !endsRequests { begin(requests) }
-        withExtendedLifetime((released, canceller, list, detached)) {}
+        withExtendedLifetime((released, canceller, list, failing)) {}
     }
 }
 

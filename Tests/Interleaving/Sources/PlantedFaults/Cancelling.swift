@@ -5,10 +5,14 @@ extension PlantedFault {
             4, "the last consumer is decided on in one critical section and consumers in another",
             foundBy: "nested",
             change(
-                "            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })",
+                "                locked = upstreamWord\n",
                 """
-                            || { let found = Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }); \
-                if il_is_planted(4) { unlock(word); word = lock() }; return found }()
+                                locked = upstreamWord
+                                if il_is_planted(4) {
+                                    upstream.unlock(upstreamWord)
+                                    locked = upstream.lock()
+                                }
+
                 """)),
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",
@@ -32,21 +36,21 @@ extension PlantedFault {
                             finish(source, word
                 """)),
         PlantedFault(
-            16, "a second cancel of a link that has detached is forgotten",
+            16, "a second cancel of a link that is failing is forgotten",
             foundBy: "errors",
             change(
-                "guard link.phase == .waiting || link.phase == .detached else {\n                link.unlock(word)\n                return false",
+                "guard link.phase == .waiting || link.phase == .failing else {\n                link.unlock(word)\n                return false",
                 """
-                guard (link.phase == .waiting || link.phase == .detached) && !il_is_planted(16) else {
+                guard (link.phase == .waiting || link.phase == .failing) && !il_is_planted(16) else {
                                 link.unlock(word)
                                 return il_is_planted(16)
                 """)),
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "nested",
             change(
-                "            case .running, .detached: isOver = leave(&request, in: link, word)",
+                "            case .inTransition(let link, let word): isOver = leave(&request, in: link, word)",
                 """
-                            case .running, .detached:
+                            case .inTransition(let link, let word):
                                 if il_is_planted(18) { return link.unlock(word) }
                                 isOver = leave(&request, in: link, word)
                 """)),

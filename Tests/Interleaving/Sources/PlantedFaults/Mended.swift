@@ -104,8 +104,7 @@ extension PlantedFault {
         PlantedFault(
             89, "a cancel takes effect once more after its root was interrupted", foundBy: "errors",
             change(
-                "if !request.isOpen { return link.unlock(word) }",
-                "if !request.isOpen && !il_is_planted(89) { return link.unlock(word) }")),
+                "                if !isOpen {\n", "                if !isOpen && !il_is_planted(89) {\n")),
         PlantedFault(
             90, "a failure of work that was cancelled is reported", foundBy: "cancellers",
             change(
@@ -130,8 +129,8 @@ extension PlantedFault {
         PlantedFault(
             96, "a cancel beside a cycle that is being broken is lost", foundBy: "cancel-beside-cycle",
             change(
-                "guard request.root.waits(for: link, within: steps) else { return false }\n            request.end()",
-                "guard il_is_planted(96) || il_is_planted(88) || request.root.waits(for: link, within: steps) else { return false }\n            request.end()"
+                "guard request.root.waits(for: link, within: steps) else { return false }\n        request.end()",
+                "guard il_is_planted(96) || il_is_planted(88) || request.root.waits(for: link, within: steps) else { return false }\n        request.end()"
             ),
             change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(96) && ")),
         PlantedFault(
@@ -148,8 +147,7 @@ extension PlantedFault {
                 "if link.mayHaveInterruptedConsumers {",
                 "if link.mayHaveInterruptedConsumers, !il_is_planted(98) {"),
             change(
-                "guard upstream.locked({ upstream.isSuspended }) else",
-                "guard !il_is_planted(98), upstream.locked({ upstream.isSuspended }) else")),
+                "guard upstream.isSuspended else {", "guard !il_is_planted(98), upstream.isSuspended else {")),
         PlantedFault(
             99, "an element is given back that was received", foundBy: "queue-get-cancel-received",
             change("if wasReceived || isReceived.exchange", "if il_is_planted(99) || isReceived.exchange")),
