@@ -33,9 +33,12 @@ extension Model {
         return Scope(scopeCount, holder: Node(0, .settled))
     }
 
-    /// Z2: what comes from upstream ends no sooner than what a cancel has ended before it, further down.
+    /// Z2: what comes from upstream ends no sooner than what a cancel has ended before it, further down. If it has come to
+    /// wait for that, it is further down itself.
     func hold(_ scopes: [Scope], in scope: Scope) {
-        guard let holder = scope.holder, !scope.open.isEmpty else { return }
+        guard let holder = scope.holder, !scope.open.isEmpty,
+            !scopes.contains(where: { $0 === scope || $0.isInside(scope) })
+        else { return }
         join(holder, scopes)
         scope.enclosing += scopes
     }

@@ -234,6 +234,27 @@ extension Rules {
             }
         }
 
+        @Test(
+            "Z1, Z2: a finalizer is not lost whose Deferred comes to follow what was cancelled ahead of it",
+            arguments: [false, true])
+        func followingWhatIsBelow(isPaused: Bool) {
+            let (log, pending) = (Log(), Deferred<Int>())
+            let below = Box<Deferred<Int>?>(nil)
+            let source = Deferred<Int>(canceller: { resolver in
+                log("canceller")
+                if let below = below.value { resolver.follow(below) }
+            })
+            source.finally { _ in log("source") }
+            let end = isPaused ? source.map { $0 } : DeferredList([source]).values().map { $0[0] }
+            below.value = end.orElse { _ in pending.shielded() }
+            if isPaused { source.pause() }
+            end.cancel()
+            pending.resolve(1)
+            if isPaused { source.unpause() }
+            #expect(log.all == ["canceller", "source"])
+            below.value = nil
+        }
+
         @Test("Z2, D4: the finalizers of inputs that a decided list cancels do not wait for what is below it")
         func belowADecidedList() {
             let (log, pending) = (Log(), Deferred<Int>())

@@ -54,6 +54,22 @@ final class FinalizerScope: @unchecked Sendable {
         enclosing = .held(held)
     }
 
+    /// Whether this scope was opened in the one that holds others in `held`, directly or by way of others.
+    fileprivate func isOpened(in held: HeldScopes) -> Bool {
+        var left = [self]
+        var seen: Set<ObjectIdentifier> = []
+        while let scope = left.popLast() {
+            guard seen.insert(ObjectIdentifier(scope)).inserted else { continue }
+            switch scope.enclosing {
+            case .scopes(let scopes): left += scopes
+            case .held(let other):
+                if other === held { return true }
+                left += other.all
+            }
+        }
+        return false
+    }
+
     /// Lets a scope end no sooner than this one, which was made for that.
     func hold(_ scope: FinalizerScope) {
         if case .held(let held) = enclosing { held.hold(scope) }
@@ -116,8 +132,19 @@ final class HeldScopes: Sendable {
     /// - Parameter scope: The first of them.
     init(_ scope: FinalizerScope? = nil) { scopes = SpinLocked(scope.map { [$0] } ?? []) }
 
-    /// The caller has a reference to the scope: none is released under the lock.
-    func hold(_ scope: FinalizerScope) { scopes.withLock { $0?.append(scope) } }
+    /// Two that each come to hold what is opened in the other would retain one another.
+    private static let holding = SpinLocked(())
+
+    /// Holds a scope, unless that was opened in the one that holds: what was cancelled may go on to wait for what is below.
+    ///
+    /// The caller has a reference to the scope, which retains what is searched: none is released under the lock.
+    func hold(_ scope: FinalizerScope) {
+        Self.holding.withLock { _ in
+            if !scope.isOpened(in: self) { scopes.withLock { $0?.append(scope) } }
+        }
+    }
+
+    fileprivate var all: [FinalizerScope] { scopes.withLock { $0 ?? [] } }
 
     fileprivate func takeAll() -> [FinalizerScope] {
         scopes.withLock { scopes in
