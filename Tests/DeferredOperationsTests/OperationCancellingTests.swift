@@ -225,4 +225,104 @@ struct OperationCancellingTests {
         queue.isSuspended = false
         #expect(try request.currentResult?.get() == 7)
     }
+
+    /// What is cancelled below a request.
+    enum Below: CaseIterable {
+        case callback, secondCallback, follower, timeout, list, bag, twice
+    }
+
+    @Test(
+        "C5: what is cancelled below an outcome that waits for its dispatcher ends, and the outcome stands",
+        arguments: Below.allCases)
+    func cancelledBelow(_ below: Below) throws {
+        let (dispatcher, received, finalizers) = (
+            ManualDispatcher(), Observations<Int>(), Observations<String>()
+        )
+        queue.isSuspended = true
+        let source = ConcurrentDataSource<Int>()
+        let request = source.request(on: queue, deliveringOn: dispatcher).finally { _ in
+            finalizers.note("request")
+        }
+        let clock = ManualClock()
+        let bag = CancelBag()
+        let consumer: Deferred<Void>
+        switch below {
+        case .callback, .twice: consumer = request.done { received.note($0) }
+        case .secondCallback: consumer = request.map { $0 + 1 }.done { received.note($0) }
+        case .follower:
+            let follower = Deferred<Int>()
+            follower.follow(request)
+            consumer = follower.done { received.note($0) }
+        case .timeout:
+            consumer = request.map { $0 }.timeout(.seconds(1), timer: clock).done { received.note($0) }
+        case .list:
+            consumer = DeferredList([request]).values().done { received.note($0[0]) }
+        case .bag:
+            consumer = request.done { received.note($0) }
+            consumer.store(in: bag)
+        }
+        #expect(source.finish(with: .success(7)))
+        switch below {
+        case .bag: bag.cancelAll()
+        case .timeout: clock.advance(by: Duration.seconds(2))
+        case .twice:
+            consumer.cancel()
+            consumer.cancel()
+        default: consumer.cancel()
+        }
+        #expect(finalizers.all.isEmpty)
+        while dispatcher.runNext() {}
+        queue.isSuspended = false
+        queue.finishAll()
+        #expect(received.all.isEmpty)
+        #expect(try request.currentResult?.get() == 7)
+        #expect(finalizers.all == ["request"])
+        expectEnded(consumer, byTimeout: below == .timeout)
+    }
+
+    private func expectEnded(_ consumer: Deferred<Void>, byTimeout: Bool) {
+        guard case .failure(let error)? = consumer.currentResult else {
+            Issue.record("not failed: \(consumer)")
+            return
+        }
+        #expect(byTimeout ? error as? DeferredError == .timedOut : error is CancellationError)
+    }
+
+    @Test(
+        "C5: another consumer of an outcome that waits for its dispatcher receives it",
+        arguments: [false, true])
+    func cancelledBeside(_ isLast: Bool) throws {
+        let (dispatcher, received) = (ManualDispatcher(), Observations<String>())
+        queue.isSuspended = true
+        let source = ConcurrentDataSource<Int>()
+        let request = source.request(on: queue, deliveringOn: dispatcher)
+        let (first, second) = (
+            request.done { _ in received.note("first") }, request.done { _ in received.note("second") }
+        )
+        #expect(source.finish(with: .success(7)))
+        first.cancel()
+        if isLast { second.cancel() }
+        while dispatcher.runNext() {}
+        #expect(received.all == (isLast ? [] : ["second"]))
+        expectEnded(first, byTimeout: false)
+        if isLast { expectEnded(second, byTimeout: false) }
+        #expect(try request.currentResult?.get() == 7)
+        queue.isSuspended = false
+    }
+
+    @Test("F4: a dispatcher that releases an outcome whose consumer was cancelled leaves nothing pending")
+    func releasedBelow() {
+        let dispatcher = ManualDispatcher()
+        queue.isSuspended = true
+        let source = ConcurrentDataSource<Int>()
+        let request = source.request(on: queue, deliveringOn: dispatcher)
+        let consumer = request.done { _ in Issue.record("received") }
+        #expect(source.finish(with: .success(7)))
+        consumer.cancel()
+        dispatcher.dropAll()
+        queue.isSuspended = false
+        queue.finishAll()
+        expectEnded(consumer, byTimeout: false)
+        #expect(request.isSettled)
+    }
 }

@@ -43,6 +43,17 @@ import Testing
         "the input of a list": { _ = DeferredList([$0], limit: 1) { $0 } },
         "retry": { source in Deferred.retry { source }.fail { _ in } },
         "run": { source in DeferredLock().run { source }.fail { _ in } },
+        "a worker of a queue": { source in
+            let queue = DeferredQueue<Int>()
+            queue.run { _ in source }.fail { _ in }
+            queue.put(1)
+        },
+        "a RepeatingWork": { source in
+            let clock = ManualClock()
+            let work = RepeatingWork(every: .seconds(1), timer: clock) { source }
+            clock.advance(by: .seconds(1))
+            work.stop()
+        },
         "the operation of a data source": { source in
             let queue = OperationQueue()
             ConcurrentDataSource(awaiting: { source }).request(on: queue).fail { _ in }

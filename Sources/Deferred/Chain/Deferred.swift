@@ -103,10 +103,10 @@ extension Deferred<Void> {
     /// otherwise.
     ///
     /// For bodies whose result is ignored: one closure type for those that return a Deferred and those that do
-    /// not costs the compiler less than an overload for each.
+    /// not costs the compiler less than an overload for each. A value that is ignored is not received (V1).
     init(waitingFor result: some Sendable) {
         func completion(of convertible: some DeferredConvertible) -> Deferred<Void> {
-            convertible.deferred.thenReturn(())
+            convertible.deferred.mapOutcome { outcome in _ = try outcome.result.get() }
         }
         self = (result as? any DeferredConvertible).map { completion(of: $0) } ?? .resolved()
     }

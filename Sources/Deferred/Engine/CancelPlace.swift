@@ -7,7 +7,8 @@ enum CancelPlace {
     case failingHere(Link, UInt)
     /// The link waits on a dispatcher, or for what is in its `deinit`: it is about to receive an outcome.
     case aboutToReceive(Link, UInt)
-    /// A step runs, or another thread is about to run it with the error of an earlier cancel.
+    /// A step runs, or another thread is about to run it with the error of an earlier cancel; or the link keeps its
+    /// outcome, which is on its way.
     case inTransition(Link, UInt)
     /// A pending source.
     case source(Link, UInt)
@@ -49,6 +50,7 @@ extension CancelRequest {
                 // The root; any other link was found pending in the critical section that locked it.
                 link.unlock(word)
                 return .none
+            case .dispatched where link.keepsOutcome && link !== root: return .inTransition(link, word)
             case .dispatched: return .aboutToReceive(link, word)
             case .running, .failing: return .inTransition(link, word)
             case .source: return .source(link, word)

@@ -107,6 +107,7 @@ extension DrainLoop {
                 return false
             }
             if putsOff(request, at: link, word) { return true }
+            if link.keepsOutcome, link !== request.root { return leave(&request, in: link, word) }
             interruptNow(link, word, for: request)
             // A pause that has taken hold meanwhile may not have seen that.
             let upstreamWord = upstream.lock()

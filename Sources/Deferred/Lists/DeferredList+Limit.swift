@@ -129,24 +129,18 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     }
 
     /// Detaches what this list has attached to inputs in progress, once no result needs them and none can be asked for
-    /// any more (V3). Only where nothing but the hook of `start(for:in:)` is left: an observer may be the root of a
-    /// cancel that has yet to reach the input.
+    /// any more (V3). Where an observer is left, it is the root of a cancel whose end it waits for: what the list has
+    /// attached then stays as long, but counts as a consumer no more than the observer does.
     private func leaveRunning(in loop: inout DrainLoop) {
         let links = state.withLock { state in
             let isLeft = state.isReleased && state.isStopped && !state.isCancelled && !state.hasRequests
             return isLeft ? Array(state.running.values) : []
         }
         for link in links {
-            let (isUnobserved, isDisowned) = link.locked {
-                let word = link.word.load(ordering: .relaxed)
-                let only = Link.only(in: word)?._withUnsafeGuaranteedRef { only in
-                    only.locked { only.payload.kind == .hook }
-                }
-                return (only == true, link.state.marks.contains(.handled))
-            }
-            guard isUnobserved else { continue }
+            let (need, isDisowned) = link.locked { (link.need, link.state.marks.contains(.handled)) }
+            if need == .consumers { continue }
             if isDisowned { link.waitedFor?.disownFailure() }
-            loop.detachPending(link)
+            if need == .observers { link.set(Link.Flags.onlyObserves) } else { loop.detachPending(link) }
         }
     }
 
@@ -364,6 +358,21 @@ private final class InputSequence: @unchecked Sendable {
 }
 
 extension Link {
+    /// Who needs a link of a list with a limit; the hook of `start(for:in:)` does not.
+    fileprivate enum Need { case consumers, observers, nobody }
+
+    /// Who needs this link; observers, as long as the hook is yet to be attached. Under the lock.
+    fileprivate var need: Need {
+        var (count, hasHook, isConsumed) = (0, false, false)
+        Link.forEach(in: word.load(ordering: .relaxed)) { consumer in
+            count += 1
+            if !consumer.onlyObserves { isConsumed = true }
+            if consumer.locked({ consumer.payload.kind == .hook }) { hasHook = true }
+        }
+        if isConsumed { return .consumers }
+        return count == 1 && hasHook ? .nobody : .observers
+    }
+
     /// Releases a permit when this link is settled, also if no list needs it any more; where others wait for the permit,
     /// after what follows from that, so that no body starts that a list is about to cancel (C7).
     fileprivate func release(_ permit: DeferredSemaphore.Permit, _ site: DeferredDiagnostic.Location) {

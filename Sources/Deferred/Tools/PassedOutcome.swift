@@ -92,13 +92,17 @@ extension Deferred {
 
     /// Returns a Deferred with the outcome that `decided` returns on `dispatcher`, or else with that of this one; also
     /// where the link is cancelled while it waits for its dispatcher. A value is not received (V1).
+    ///
+    /// Consumers that are cancelled meanwhile end with `CancellationError`, as those of a source that is completed (C5).
     package func passingOn(
         on dispatcher: any Dispatcher, _ decided: @escaping @Sendable () -> PassedOutcome<Value>?,
         fileID: StaticString, line: UInt
     ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(.mapResult, fileID, line)) { input in
-            decided()?.payload ?? input.copy()
-        }
+        let passed: Deferred<Value> = attach(
+            dispatcher, DeferredDiagnostic.Location(.mapResult, fileID, line)
+        ) { input in decided()?.payload ?? input.copy() }
+        passed.link.locked { passed.link.keepsOutcome = true }
+        return passed
     }
 }
 

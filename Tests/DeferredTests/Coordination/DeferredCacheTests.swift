@@ -70,6 +70,20 @@ struct DeferredCacheTests {
         #expect(cache.inProgressCount == 0)
     }
 
+    @Test("Q7: a request that is cancelled from elsewhere ends for all who share it")
+    func cancelledFromElsewhere() throws {
+        let (cache, requests) = (DeferredCache<String, Int>(keepingFor: .seconds(60)), CancelBag())
+        let server = Server()
+        let ask = { cache.value(for: "a") { server.request().store(in: requests) } }
+        let callers = [ask(), ask()]
+        requests.cancelAll()
+        for caller in callers { #expect(try failureResult(of: caller) is CancellationError) }
+        #expect(cache.keptCount == 0 && cache.inProgressCount == 0)
+        let later = ask()
+        server.requests[1].resolve(1)
+        #expect(try successResult(of: later) == 1)
+    }
+
     @Test("a call after the last one has cancelled makes a new request, also from inside the canceller")
     func askAfterCancel() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())

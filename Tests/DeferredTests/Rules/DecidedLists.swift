@@ -101,6 +101,37 @@ extension Rules {
             #expect(consumerCount(input) == 0)
         }
 
+        /// How a list with a limit, whose handle is released, ends by a cancel.
+        enum LimitedResult: CaseIterable {
+            case first, firstSettled, values, results
+
+            /// Of a list whose only handle this call has.
+            func of(_ list: consuming DeferredList<Int>) -> Deferred<Void> {
+                switch self {
+                case .first: list.first().map { _ in }
+                case .firstSettled: list.firstSettled().map { _ in }
+                case .values: list.values().map { _ in }
+                case .results: list.results().map { _ in }
+                }
+            }
+        }
+
+        @Test(
+            "C3, V3: a list with a limit that is cancelled leaves an input that answers the cancel",
+            arguments: LimitedResult.allCases)
+        func answeredLimit(_ result: LimitedResult) throws {
+            let (source, inner) = (Deferred<Int>(), Deferred<Int>())
+            let input = source.orElse { _ in inner }
+            let ended = result.of(DeferredList(0..<1, limit: 2) { _ in input })
+            ended.cancel()
+            #expect(try failureResult(of: ended) is CancellationError)
+            #expect(source.isSettled && !inner.isSettled)
+            #expect(consumerCount(input) == 0)
+            input.map { $0 }.cancel()
+            #expect(try failureResult(of: inner) is CancellationError)
+            #expect(input.isSettled)
+        }
+
         @Test("V3: a cancel that waits in a running callback still reaches what that returns")
         func cancelOfARunningInput() throws {
             let (inner, source, other) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// 1. A request is in one place: in the walk of a thread, or in a link in transition (`ColdState.requests`).
 ///    A link is in transition while its step runs, while its canceller runs or is about to, and as a source
-///    while it follows others.
+///    while it follows others; and one that keeps its outcome from when that is on its way.
 /// 2. The thread that ends the transition takes the requests out. Each begins again at its root, before a
 ///    consumer of the link is notified.
 /// 3. A request ends when its root is settled, when a canceller has answered it, or when the error has entered the

@@ -68,6 +68,10 @@ final class Link: LinkEnding, @unchecked Sendable {
     /// What this link is as a consumer or source. Under this link's lock.
     @exclusivity(unchecked) var state: LinkState
 
+    /// Whether the outcome of what it waits for is its own, once that has come: a cancel of a consumer then waits until
+    /// the link is settled, and takes effect below it. Under this link's lock.
+    @exclusivity(unchecked) var keepsOutcome = false
+
     /// Flags that may be read without the lock, in the lowest bits: see ``Flags``. The other bits are the link's
     /// number in recordings: see ``Recording``.
     let flags = Atomic<UInt32>(0)

@@ -24,7 +24,10 @@ extension DrainLoop {
         var roots = roots
         while let root = roots.popLast() {
             if root.onlyObserves {
+                // A list with a limit has a link between its observer and the input.
+                let upstream = root.waitedFor
                 detachPending(root)
+                if let upstream, upstream.onlyObserves { detachPending(upstream) }
             } else if let source = root.takeAnsweredSource() {
                 roots += source.endAnsweredCancels()
             }

@@ -160,7 +160,10 @@ extension PlantedFault {
             102, "a list with a limit leaves an input that a cancel has yet to reach",
             foundBy: "list-limit-cancel-adding",
             change(
-                "return (only == true, link",
-                "return (only == true || only != nil && il_is_planted(102), link")),
+                "if isConsumed { return .consumers }\n        return count == 1 && hasHook ?",
+                """
+                if isConsumed && !il_is_planted(102) { return .consumers }
+                        return count == 1 && (hasHook || il_is_planted(102)) ?
+                """)),
     ]
 }
