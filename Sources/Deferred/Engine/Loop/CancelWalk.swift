@@ -106,7 +106,9 @@ struct CancelWalk: ~Copyable {
     /// Takes out what is to be done next; nil if the cancel has ended.
     func next() -> Step? {
         guard let lines = linesReference.object else { return nil }
-        if let request = lines.requests.removeFirst() ?? lines.putOff.removeFirst() { return .request(request) }
+        if let request = lines.requests.removeFirst() ?? lines.putOff.removeFirst() {
+            return .request(request)
+        }
         if let source = lines.waitingSources.removeFirst() ?? lines.sources.removeFirst() {
             return .canceller(of: source)
         }
