@@ -56,10 +56,33 @@ final class ListObserver: LoopList, @unchecked Sendable {
         var addedCount = 0
         /// The input that failed last, of a list that waits for a value.
         var lastFailure: Link?
-        /// Holds the scopes of inputs that are cancelled with the list.
-        var held: HeldScopes?
+        var kept = Kept.nothing
+
+        /// In one word: the scope of an input is of no use to a list that was cancelled.
+        enum Kept {
+            case nothing
+            case scope(FinalizerScope)
+            case held(HeldScopes)
+        }
+
         /// The scope of the input that settled last, until it is known whether that settles the list (Z1).
-        var scope: FinalizerScope?
+        var scope: FinalizerScope? {
+            get { if case .scope(let scope) = kept { scope } else { nil } }
+            set {
+                if case .held = kept { return }
+                kept = newValue.map { .scope($0) } ?? .nothing
+            }
+        }
+
+        /// Holds the scopes of inputs that are cancelled with the list.
+        var held: HeldScopes? { if case .held(let held) = kept { held } else { nil } }
+
+        /// The list was cancelled. Releases no last reference.
+        mutating func keep(_ held: HeldScopes?) {
+            guard let held else { return }
+            if let scope { held.hold(scope) }
+            kept = .held(held)
+        }
 
         var isUndecided: Bool { link != nil && decision == nil }
 
@@ -256,7 +279,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
             // Releases no last reference: the caller has one.
             guard state.link.take() != nil else { return false }
             state.wasCancelled = true
-            state.held = held
+            state.keep(held)
             return true
         }
     }
