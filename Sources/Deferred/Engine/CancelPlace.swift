@@ -23,6 +23,7 @@ extension CancelRequest {
 
     /// Searches up from the root, link by link, each under its own lock. Changes nothing but a flag of links whose steps may
     /// answer the cancel: ``Link/Flags/isPassed``.
+    @inline(__always)
     func findPlace(on thread: UInt) -> CancelPlace {
         var link = root
         /// How many links it has left upwards, and how often it has come back to its root.
