@@ -61,7 +61,8 @@ import Testing
     @Test("The engine's floors use those below them only")
     func engine() throws {
         let floors = [
-            ["Values/"], ["Links/"], ["Loop/"], ["Waiting/"], ["Cancelling", "EndOfLife", "Inspection"],
+            ["Values/"], ["Links/"], ["Loop/"], ["Waiting/"],
+            ["CancelPlace", "Cancelling", "EndOfLife", "Inspection"],
         ]
         #expect(try uses(of: "Sources/Deferred/Engine", floors) == [])
     }

@@ -222,7 +222,7 @@ extension Deferred {
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(.mapError, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
-            return .failure(transform(error), mark: input.bits.1)
+            return .failure(transform(error), silence: input.bits.1)
         }
     }
 }

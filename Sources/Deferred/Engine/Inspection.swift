@@ -68,7 +68,7 @@ extension Link {
             }
         case .dispatched:
             text = "its callback waits on its dispatcher" + (destination.map { ", \($0.name)" } ?? "")
-        case .running, .detached:
+        case .running, .failing:
             text = "its callback runs"
         case .waiting, .bypassed:
             let waits = isNested ? "waits for a nested Deferred" : "waits"
@@ -92,7 +92,7 @@ extension Link {
             link.locked {
                 var upstream: Link?
                 switch link.phase {
-                case .running, .detached:
+                case .running, .failing:
                     isFound = link.activeThread == thread
                 case .settled:
                     let isDraining = link.word.load(ordering: .relaxed) & Word.draining != 0

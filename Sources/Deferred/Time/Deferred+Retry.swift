@@ -215,7 +215,8 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         if resolver.isCancelled {
             // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
             // already, nothing receives that, and it is not reported.
-            return .later(Deferred(Link(.settled, .failure(error, mark: 1), .init(.hidden, #fileID, #line))))
+            let failed = Link(.settled, .failure(error, silence: 1), .init(.hidden, #fileID, #line))
+            return .later(Deferred(failed))
         }
         if error is CancellationError { return .none }
         guard number < attempts, isWorthRetrying(error) else { return .none }

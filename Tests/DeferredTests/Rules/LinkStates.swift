@@ -21,7 +21,7 @@ extension Rules {
                 case .wait: state.wait()
                 case .bypass: state.bypass()
                 case .dispatch: state.dispatch(isCancelled: fact)
-                case .detach: _ = state.detach()
+                case .fail: _ = state.fail()
                 case .follow: _ = state.follow(from: state.phase == .running ? .running : .source)
                 case .abandon: _ = state.abandon(isFollowing: fact)
                 case .settle: state = state.settled()
@@ -97,7 +97,7 @@ extension Rules {
             case .wait: "`DrainLoop.wait`: its step returned a link to wait for"
             case .bypass: "`bypass`: the consumer waits in its place, and the link is released (L6)"
             case .dispatch: "`DispatchedStep.submit`"
-            case .detach: "a cancel, if something else consumes what the link waits for (`endWalk`)"
+            case .fail: "a cancel that has detached it from its upstream (`failDetached`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
             case .abandon: "the release of the last reference that could complete it (`NestedWork`)"
             case .settle: "`storeOutcome` (from `complete` and `finish`), `settleAtEnd`"

@@ -11,20 +11,20 @@ internal import Synchronization
 ///    consumer of the link is notified.
 /// 3. A request ends when its root is settled, when a canceller has answered it, or when the error has entered the
 ///    chain: a source has failed, a link has been detached, or a link that is yet to be dequeued, or to be run by a
-///    dispatcher, has been marked in its place.
-/// 4. Until it ends, its root receives no outcome but `CancellationError`: the root has a ``CancelMark``.
+///    dispatcher, has been interrupted in its place.
+/// 4. Until it ends, its root receives no outcome but `CancellationError`: the root has a ``Protection``.
 /// 5. A source that follows others keeps a request, and makes one for each follower. It keeps it beyond the end of
 ///    those, since the error has yet to arrive: until it is settled, or until all of them were answered; see
 ///    ``DrainLoop/noteAnswer(at:)``. A cancel that comes meanwhile begins again at the followers whose requests have
 ///    ended.
 struct CancelRequest {
     let root: Link
-    /// Protects the root; `nil` if the root is a source, or only receives the outcome for a list.
-    private var mark: CancelMark?
+    /// `nil` if the root is a source, or only receives the outcome for a list.
+    private var protection: Protection?
     /// Whether the request may be left in a link: its root is protected, or needs no protection.
     private(set) var isSecured = false
     /// Whether it was put off until the others of a cancel of several have been walked.
-    var isPostponed = false
+    var wasPutOff = false
 
     init(_ root: Link) { self.root = root }
 
@@ -38,11 +38,11 @@ struct CancelRequest {
     }
 
     /// Whether the request has not ended.
-    var isOpen: Bool { mark?.isOpen ?? true }
+    var isOpen: Bool { protection?.isOpen ?? true }
 
     /// Ends the request: the error has entered the chain, or a canceller has answered. Under the lock of the
     /// link where that was decided, so that the root is unprotected before a later outcome reaches it.
-    func end() { _ = mark?.close() }
+    func end() { _ = protection?.close() }
 
     /// Protects the root. Returns false if there is nothing left to do: the root is settled, or is being
     /// cancelled.
@@ -50,21 +50,23 @@ struct CancelRequest {
         if isSecured { return true }
         let receivesOutcome = root.locked { root.payload.kind == .observer || root.payload.kind == .noOp }
         let coldState = receivesOutcome ? nil : root.ensureColdState()
-        let mark = CancelMark()
-        let needsMark: Bool? = root.locked {
-            let needsMark = root.state.protect(markIsOpen: root.isMarkOpen, receivesOutcome: receivesOutcome)
-            if needsMark == true { coldState?.cancelMark = mark }
-            return needsMark
+        let fresh = Protection()
+        let needsProtection: Bool? = root.locked {
+            let needed = root.state.protect(
+                isProtectionOpen: root.isProtectionOpen, receivesOutcome: receivesOutcome)
+            if needed == true { coldState?.protection = fresh }
+            return needed
         }
-        if needsMark == true { self.mark = mark }
-        isSecured = needsMark != nil
+        if needsProtection == true { protection = fresh }
+        isSecured = needsProtection != nil
         return isSecured
     }
 }
 
-/// Says whether the cancel of one root is open. One exchange closes it, so that of a cancel that is ending and
+/// Protects the root of one cancel from other outcomes as long as that is open. One exchange closes it, so that of a cancel
+/// that is ending and
 /// an outcome that reaches the root one is first.
-final class CancelMark: Sendable {
+final class Protection: Sendable {
     private let state = Atomic<Bool>(true)
 
     var isOpen: Bool { state.load(ordering: .acquiring) }

@@ -178,7 +178,7 @@ extension Link {
         return ConsumerQueue(first: first)
     }
 
-    /// Removes the consumers from the list of `word` that were marked as cancelled, and returns them. Under the lock.
+    /// Removes the consumers from the list of `word` that were interrupted, and returns them. Under the lock.
     static func removeInterrupted(from word: inout UInt) -> ConsumerQueue {
         var (kept, removed): ([Unmanaged<Link>], [Unmanaged<Link>]) = ([], [])
         var all = ConsumerQueue(takenFrom: word)
@@ -227,58 +227,48 @@ struct ConsumerQueue {
 // MARK: - Detaching
 
 extension Link {
-    /// What became of a consumer that is cancelled.
-    enum Removal {
-        /// Not removed, as it is the only one. The link is still locked; this is its word.
-        case onlyConsumer(UInt)
-        /// Removed, though it was the only one: this link is paused, and would hold the error back (P1). What the consumer
-        /// leads to belongs to the scope.
-        case detachedFromPaused(FinalizerScope)
-        /// Not removed, though this link is paused: there was no scope for it.
-        case heldBack
-        case detached, alreadyDetached, settled, bypassed
+    /// What a cancel that comes from a consumer finds here.
+    enum Consumption {
+        /// There is no other consumer: this link is to be cancelled, too.
+        case only
+        /// As `only`; but this pending link is paused, and would hold the error back (P1).
+        case paused
+        /// The consumer alone is to be cancelled: there are others, or a pause suspends this link's outcome.
+        case shared
+        /// The consumer is about to be notified.
+        case settled
+        case alreadyDetached, bypassed
     }
 
-    /// Removes a consumer that is cancelled, unless it is the last: then this link is to be cancelled too.
-    /// Decided under this link's lock, so that of two that leave at once one is the last.
+    /// Under this link's lock, in which what is found is acted upon, so that of two that leave at once one is the last.
     ///
-    /// - Parameters:
-    ///   - always: Whether it is removed even if it is the last.
-    ///   - scope: If this link is pending and paused, the consumer is removed if there is a scope for it: this one, or the
-    ///     one of others that were removed before.
-    func removeConsumer(
-        _ consumer: Link, always: Bool, fromPausedInto scope: FinalizerScope? = nil
-    ) -> Removal {
-        var word = lock()
-        let removal: Removal
-        if phase == .bypassed {
-            removal = .bypassed
-        } else if consumer.isDetached {
-            removal = .alreadyDetached
-        } else if word & Word.settled != 0, !isSuspended {
-            if word & Word.draining != 0 { set(Flags.mayHaveInterruptedConsumers) }
-            removal = .settled
-        } else if always || word & Word.settled != 0
-            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })
-        {
-            consumer.set(Link.Flags.isDetached)
-            Link.unlink(consumer, from: &word)
-            removal = .detached
-        } else if word & Word.paused != 0 {
-            if let scope, let coldState {
-                consumer.set(Link.Flags.isDetached)
-                Link.unlink(consumer, from: &word)
-                let shared = coldState.scopeOfDetached ?? scope
-                coldState.scopeOfDetached = shared
-                removal = .detachedFromPaused(shared)
-            } else {
-                removal = .heldBack
-            }
-        } else {
-            return .onlyConsumer(word)
-        }
+    /// - Parameter always: Whether the consumer is to be detached even if it is the last.
+    func consumption(by consumer: Link, _ word: UInt, always: Bool) -> Consumption {
+        if phase == .bypassed { return .bypassed }
+        if consumer.isDetached { return .alreadyDetached }
+        if word & Word.settled != 0 { return isSuspended ? .shared : .settled }
+        let isShared = Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })
+        if always || isShared { return .shared }
+        return word & Word.paused == 0 ? .only : .paused
+    }
+
+    /// Detaches a consumer, which the caller retains, from this locked link, and unlocks that.
+    func detach(_ consumer: Link, _ word: UInt) {
+        var word = word
+        consumer.set(Link.Flags.isDetached)
+        Link.unlink(consumer, from: &word)
         unlock(word)
-        return removal
+    }
+
+    /// Detaches a consumer. Returns false if it is about to be notified, or was detached before.
+    func detach(_ consumer: Link) -> Bool {
+        let word = lock()
+        guard consumption(by: consumer, word, always: true) == .shared else {
+            unlock(word)
+            return false
+        }
+        detach(consumer, word)
+        return true
     }
 
     /// Unlinks a consumer, which the caller retains, from the list of `word`, unless its thread has yet to

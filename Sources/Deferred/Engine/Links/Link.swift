@@ -110,7 +110,7 @@ final class Link: LinkEnding, @unchecked Sendable {
         /// its lock.
         static let isPassed: UInt32 = 8
 
-        /// A consumer was marked as cancelled while a drain loop had it in its queue. Set under the lock.
+        /// A consumer was interrupted while a drain loop had it in its queue. Set under the lock.
         static let mayHaveInterruptedConsumers: UInt32 = 16
         /// A shield of this link that has ended has left a consumer that stands for all such shields (C3).
         static let isShielded: UInt32 = 32
@@ -200,7 +200,7 @@ extension Link {
         @inline(__always) set { previousOrThread = LinkOrNumber(newValue) }
     }
 
-    /// The thread that runs its step while it is `running` or `detached`, or that notifies its consumers
+    /// The thread that runs its step while it is `running` or `failing`, or that notifies its consumers
     /// while it is `draining`; 0 while a pause further up suspends that. Under the lock, and only in these
     /// states: a waiting link may be in a list.
     var activeThread: UInt {
@@ -304,7 +304,7 @@ private struct LinkOrNumber {
 ///   runs its step, its dispatcher's work, its ``CompletionRight``s, the ``ListObserver`` or the follower
 ///   that completes it. Each settles it before releasing it, and draining its list clears the pointers.
 /// - A draining upstream is retained by the drain loop, which clears the pointer when it dequeues the link,
-///   or marks all when a pause suspends it.
+///   or has all point to it as suspended when a pause suspends it.
 ///
 /// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exceptions
 /// have the lowest bit set: a source that its handles own, and a settled link that suspends its consumers. Such a
@@ -393,8 +393,8 @@ final class ColdState: @unchecked Sendable {
     var cancellerThread: UInt = 0
     /// The cancels left in this link while it is in transition.
     var requests: [CancelRequest] = []
-    /// Says whether a cancel with this link as its root is open.
-    var cancelMark: CancelMark?
+    /// Whether a cancel with this link as its root is open.
+    var protection: Protection?
     /// The links by which a source follows others.
     var following: [Link] = []
     /// The list that completes this link.
@@ -418,17 +418,17 @@ final class ColdState: @unchecked Sendable {
     /// In one word: of a pending link, and of a settled one.
     private enum OfPause {
         case nothing
-        case scopeOfDetached(FinalizerScope)
+        case scopeOfFailing(FinalizerScope)
         case suspendedWork(SuspendedWork)
     }
 
-    /// What a cancel has detached from this pending, paused link belongs to this scope: that of this link's own outcome
+    /// What has failed ahead of this pending, paused link belongs to this scope: that of this link's own outcome
     /// ends no sooner (Z2). Taken out when the link is settled.
-    var scopeOfDetached: FinalizerScope? {
-        get { if case .scopeOfDetached(let scope) = ofPause { scope } else { nil } }
+    var scopeOfFailing: FinalizerScope? {
+        get { if case .scopeOfFailing(let scope) = ofPause { scope } else { nil } }
         set {
             if case .suspendedWork = ofPause { return }
-            ofPause = newValue.map { .scopeOfDetached($0) } ?? .nothing
+            ofPause = newValue.map { .scopeOfFailing($0) } ?? .nothing
         }
     }
 

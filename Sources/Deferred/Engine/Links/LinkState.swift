@@ -12,9 +12,9 @@ struct LinkState: Equatable, Sendable {
         case source
         /// In its upstream's list, or taken from it by a drain loop that has not notified it yet.
         case waiting
-        /// A cancel has detached it, and the thread of that is about to run its step with
+        /// A cancel has taken it out of its upstream's list, and the thread of that is about to run its step with
         /// `CancellationError`.
-        case detached
+        case failing
         /// Its step was submitted to a dispatcher that has not begun it.
         case dispatched
         /// Its step runs, or a thread is about to run or settle it.
@@ -32,7 +32,7 @@ struct LinkState: Equatable, Sendable {
         /// It waits, and receives `CancellationError` in place of an outcome.
         static let interrupted = Marks(rawValue: 1)
         /// It is the root of a cancel, and receives `CancellationError` in place of an outcome while its
-        /// ``CancelMark`` is open.
+        /// ``Protection`` is open.
         static let protected = Marks(rawValue: 1 << 1)
         /// It was `protected` when it was dequeued or detached. The outcome of such a follower answers the
         /// cancel.
@@ -70,12 +70,12 @@ struct LinkState: Equatable, Sendable {
 
     enum Run {
         case withOutcome
-        /// A cancel may have come before the outcome: `takeInterruption` is to follow, unless the link was detached.
+        /// A cancel may have come before the outcome: `takeInterruption` is to follow, unless the link was failing.
         case mayBeInterrupted
     }
 
     /// Returns whether the step runs with `CancellationError`: if interrupted; if protected, and this thread
-    /// is the one that ends the link's ``CancelMark``.
+    /// is the one that ends the link's ``Protection``.
     mutating func takeInterruption() -> (isInterrupted: Bool, isProtected: Bool) {
         let isProtected = marks.remove(.protected) != nil
         if isProtected { marks.insert(.wasProtected) }
@@ -164,25 +164,25 @@ struct LinkState: Equatable, Sendable {
 
     // MARK: Cancelling
 
-    /// Marks a link that is yet to be dequeued, or to be run by its dispatcher.
+    /// Interrupts a link that is yet to be dequeued, or to be run by its dispatcher.
     mutating func interrupt() { marks.insert(.interrupted) }
 
     /// Whether the link is to receive `CancellationError` in place of an outcome.
-    func isInterrupted(markIsOpen: Bool) -> Bool {
-        marks.contains(.interrupted) || marks.contains(.protected) && markIsOpen
+    func isInterrupted(isProtectionOpen: Bool) -> Bool {
+        marks.contains(.interrupted) || marks.contains(.protected) && isProtectionOpen
     }
 
     /// Protects the root of a request from other outcomes, before the request is left somewhere. Returns
     /// `nil` if there is nothing left to do, as the root is settled or is being cancelled; otherwise whether
-    /// the root needs a new ``CancelMark``: a source does not, nor what only receives the outcome for a
+    /// the root needs a new ``Protection``: a source does not, nor what only receives the outcome for a
     /// list.
-    mutating func protect(markIsOpen: Bool, receivesOutcome: Bool) -> Bool? {
+    mutating func protect(isProtectionOpen: Bool, receivesOutcome: Bool) -> Bool? {
         switch phase {
         case .settled, .bypassed: return nil
         case .source: return false
-        case .waiting, .detached, .running, .dispatched:
+        case .waiting, .failing, .running, .dispatched:
             if receivesOutcome { return false }
-            if isInterrupted(markIsOpen: markIsOpen) { return nil }
+            if isInterrupted(isProtectionOpen: isProtectionOpen) { return nil }
             marks.insert(.protected)
             return true
         }
@@ -198,9 +198,9 @@ struct LinkState: Equatable, Sendable {
     mutating func endCancel() { marks.remove(.cancelled) }
 
     /// A cancel has removed the link from its upstream's list. Returns false if another thread has the step.
-    mutating func detach() -> Bool {
+    mutating func fail() -> Bool {
         guard phase == .waiting else { return false }
-        move(to: .detached, on: .detach)
+        move(to: .failing, on: .fail)
         if marks.contains(.protected) { marks.insert(.wasProtected) }
         return true
     }
@@ -256,23 +256,23 @@ struct LinkState: Equatable, Sendable {
 
     /// What changes the phase.
     enum Event: String, CaseIterable, Sendable {
-        case run, wait, bypass, dispatch, detach, follow, abandon, settle
+        case run, wait, bypass, dispatch, fail, follow, abandon, settle
     }
 
     /// The phases that an event may lead to in a phase: none if it is ignored there, `nil` if it cannot
     /// happen.
     static func targets(of event: Event, in phase: Phase) -> [Phase]? {
         switch (event, phase) {
-        case (.run, .waiting), (.run, .detached), (.run, .dispatched): [.running]
+        case (.run, .waiting), (.run, .failing), (.run, .dispatched): [.running]
         case (.wait, .running): [.waiting]
         case (.bypass, .running), (.bypass, .waiting): [.bypassed]
         case (.dispatch, .running): [.dispatched]
-        case (.detach, .waiting): [.detached]
+        case (.fail, .waiting): [.failing]
         case (.follow, .running), (.follow, .source): [.source]
         case (.abandon, .source): [.running]
         case (.settle, .source), (.settle, .running): [.settled]
         // Another thread was first.
-        case (.detach, .detached), (.detach, .running), (.detach, .dispatched), (.detach, .settled): []
+        case (.fail, .failing), (.fail, .running), (.fail, .dispatched), (.fail, .settled): []
         case (.follow, .settled), (.abandon, .running), (.abandon, .settled): []
         default: nil
         }

@@ -6,7 +6,7 @@ extension Link {
     func begin(on thread: UInt) -> Bool {
         activeThread = thread
         upstream = .none
-        return state.run() == .mayBeInterrupted && endsMark()
+        return state.run() == .mayBeInterrupted && endsProtection()
     }
 
     /// Replaces the payload, under the lock, and returns what it was. (A function of the link: ThreadSanitizer
@@ -18,9 +18,9 @@ extension Link {
     }
 
     @inline(never)
-    private func endsMark() -> Bool {
+    private func endsProtection() -> Bool {
         let (isInterrupted, isProtected) = state.takeInterruption()
-        let isEnded = isProtected && coldState?.cancelMark?.close() ?? false
+        let isEnded = isProtected && coldState?.protection?.close() ?? false
         return isInterrupted || isEnded
     }
 
@@ -67,13 +67,13 @@ extension Link {
 
     // MARK: Cancels
 
-    var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
+    var isProtectionOpen: Bool { coldState?.protection?.isOpen ?? false }
 
     /// Whether this link is the root of a cancel that has neither taken effect nor been answered. Under the lock.
-    var isProtected: Bool { state.marks.contains(.protected) && isMarkOpen }
+    var isProtected: Bool { state.marks.contains(.protected) && isProtectionOpen }
 
     /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
-    var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
+    var isInterrupted: Bool { state.isInterrupted(isProtectionOpen: isProtectionOpen) }
 
     /// A failure with `error`, or with `CancellationError` if this link was cancelled (C5). Under the lock.
     func failure(_ error: DeferredError) -> Payload {

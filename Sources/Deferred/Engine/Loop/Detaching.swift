@@ -37,7 +37,7 @@ extension Link {
                     case .source: hasRequests || link.state.marks.contains(.cancelled)
                     // What a pause suspends does not have it yet.
                     case .settled: link.payload.isCancellation && !link.isSuspended
-                    case .detached: true
+                    case .failing: true
                     case .bypassed: false
                     }
                 return link.phase == .waiting ? link.upstream.retained() : nil
@@ -51,8 +51,7 @@ extension DrainLoop {
     /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
     @discardableResult
     mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
-        guard let upstream = link.waitedFor, case .detached = upstream.removeConsumer(link, always: true)
-        else { return false }
+        guard let upstream = link.waitedFor, upstream.detach(link) else { return false }
         defer { withExtendedLifetime(upstream) {} }
         // Asked after the link was detached, so that of this and a cancel that takes effect in the cycle at the same
         // time one sees the other.

@@ -24,10 +24,8 @@ struct DrainLoop: LoopSteps, ~Copyable {
     /// `run` leaves none.
     private var next: (link: Unmanaged<Link>, consumers: ConsumerQueue)?
     private var jobsReference = ColdReference<Jobs>(nil)
-    /// The cancel that is in progress on this loop; see `Cancelling.swift`.
-    var cancelInProgress = CancelInProgress.none
-
-    enum CancelInProgress { case none, ofOne, ofSeveral }
+    /// The cancels in progress on this loop.
+    var cancels = CancelWalk()
 
     /// A queue of jobs, in the order in which they were enqueued.
     ///
@@ -35,46 +33,19 @@ struct DrainLoop: LoopSteps, ~Copyable {
     /// accesses do not overlap. (The checks were measured to be a twentieth of what an input of a list costs that is
     /// cancelled.)
     final class Jobs {
-        @exclusivity(unchecked) private var jobs: [Job?] = []
-        @exclusivity(unchecked) private var start = 0
-        /// Cancels that have yet to begin, and those that were put off; the sources whose cancellers have yet
-        /// to run, and those among them that only wait in a queue, as for a permit or an element, which come
-        /// first (C7); the scopes of links without consumers that have been settled; and the links that were detached,
-        /// with the scopes in which the steps of some run.
-        @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
-        @exclusivity(unchecked) var postponed: ArraySlice<CancelRequest> = []
-        @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
-        @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
-        @exclusivity(unchecked) var ended: ArraySlice<FinalizerScope?> = []
-        @exclusivity(unchecked) var detached: ArraySlice<(Link, FinalizerScope?)?> = []
+        @exclusivity(unchecked) private var jobs = Line<Job>()
         /// What is to be done after all jobs, those included that follow from them.
         @exclusivity(unchecked) var last: [@Sendable (inout DrainLoop) -> Void] = []
 
-        var count: Int { jobs.count - start }
+        var count: Int { jobs.count }
 
         @inline(never)
         func append(_ job: consuming Job) { jobs.append(job) }
 
-        func removeFirst() -> Job? {
-            guard start < jobs.count else { return nil }
-            let job = jobs[start].take()
-            start += 1
-            if start == jobs.count {
-                jobs.removeAll(keepingCapacity: true)
-                start = 0
-            } else if start >= 64 && start * 2 >= jobs.count {
-                jobs.removeSubrange(..<start)
-                start = 0
-            }
-            return job
-        }
+        func removeFirst() -> Job? { jobs.removeFirst() }
 
         /// Removes and returns the jobs after the first `count`.
-        func removeAll(after count: Int) -> [Job] {
-            let later = jobs[(start + count)...].compactMap(\.self)
-            jobs.removeSubrange((start + count)...)
-            return later
-        }
+        func removeAll(after count: Int) -> [Job] { jobs.removeAll(after: count) }
     }
 
     init(_ scope: FinalizerScope? = nil) { scopeReference = ColdReference(scope) }
@@ -121,10 +92,6 @@ struct DrainLoop: LoopSteps, ~Copyable {
         }
     }
 
-    mutating func enqueue(_ request: CancelRequest) {
-        if request.isPostponed { jobs.postponed.append(request) } else { jobs.requests.append(request) }
-    }
-
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
 
     /// Runs all jobs, and those that they enqueue.
@@ -166,11 +133,11 @@ struct DrainLoop: LoopSteps, ~Copyable {
     /// made `draining`.
     ///
     /// - Parameters:
-    ///   - mark: The number of jobs in the queue before those that follow from this.
+    ///   - earlier: The number of jobs in the queue before those that follow from this.
     ///   - isOwned: Whether the caller owns the only reference to `link` that this thread has.
     @inline(never)
     mutating func drain(
-        _ link: borrowing Link, _ consumers: consuming ConsumerQueue, after mark: Int, isOwned: Bool
+        _ link: borrowing Link, _ consumers: consuming ConsumerQueue, after earlier: Int, isOwned: Bool
     ) {
         assert(link.word.load(ordering: .relaxed) & Word.draining != 0)
         var wasPassedOn = false
@@ -179,7 +146,7 @@ struct DrainLoop: LoopSteps, ~Copyable {
                 // A link that no handle could unpause counts as unpaused (P1). Its consumers are notified
                 // here, and not by its `deinit`, which would recur (F6).
                 if link.isPaused, !(isOwned && Unmanaged.passUnretained(link).isUniquelyReferenced),
-                    suspend(link, &consumers, wasPassedOn, mark)
+                    suspend(link, &consumers, wasPassedOn, earlier)
                 {
                     scope = nil
                     return
@@ -212,7 +179,7 @@ protocol LoopSteps: ~Copyable {
     mutating func deliver(_ outcome: borrowing Payload, to taken: Unmanaged<Link>) -> Bool
     /// Suspends what a pause holds back. Returns false if the link was unpaused in the meantime.
     mutating func suspend(
-        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
+        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ earlier: Int
     ) -> Bool
     /// Begins requests at their roots, as one cancel (C7).
     mutating func begin(_ requests: some Collection<CancelRequest>)

@@ -22,7 +22,7 @@ struct LinkEnd {
     private let whenSettled: [@Sendable () -> Void]
     private let finalizers: [FinalizerScope.Entry]
     private let retainedScope: FinalizerScope?
-    private let scopeOfDetached: FinalizerScope?
+    private let scopeOfFailing: FinalizerScope?
     private let following: [Link]
     private let requests: [CancelRequest]
     private let released: (Link?, (@Sendable (CompletionRight) -> Void)?, SourceList?)
@@ -64,7 +64,7 @@ struct LinkEnd {
         finalizers = coldState?.finalizers.takeAll() ?? []
         whenSettled = coldState?.whenSettled.takeAll() ?? []
         retainedScope = coldState?.retainedScope.take()
-        scopeOfDetached = coldState?.scopeOfDetached.take()
+        scopeOfFailing = coldState?.scopeOfFailing.take()
     }
 
     /// Step 5, within the scope of the drain loop.
@@ -81,15 +81,15 @@ struct LinkEnd {
         if isRecorded { Recording.describeFailure(of: link) }
         for body in whenSettled { body() }
         let scope = openScope(of: link, in: loop.scope)
-        if let scopeOfDetached, let scope { scopeOfDetached.hold(scope) }
+        if let scopeOfFailing, let scope { scopeOfFailing.hold(scope) }
         if !consumers.isEmpty {
             loop.enqueueDrain(link, consumers, scope)
-        } else if let scope, !finalizers.isEmpty, loop.cancelInProgress != .none {
-            loop.jobs.ended.append(scope)
+        } else if let scope, !finalizers.isEmpty, loop.cancels.isInProgress {
+            loop.cancels.enqueueEnd(of: scope)
         }
         if !following.isEmpty { loop.stopFollowing(following, as: state) }
         if cancels.requests == .beginAgain { loop.begin(requests) }
-        withExtendedLifetime((released, scopeOfDetached)) {}
+        withExtendedLifetime((released, scopeOfFailing)) {}
     }
 }
 

@@ -63,11 +63,11 @@ extension Payload {
         return Payload(.existential, bits(with: value, as: (any Sendable).self))
     }
 
-    /// - Parameter mark: Not 0 if no link reports the failure; see `ofCancelledWork()`.
+    /// - Parameter silence: Not 0 if no link reports the failure; see `ofCancelledWork()`.
     @inlinable
-    static func failure(_ error: any Error, mark: UInt = 0) -> Payload {
+    static func failure(_ error: any Error, silence: UInt = 0) -> Payload {
         var bits = bits(with: error, as: (any Error).self)
-        bits.1 = mark
+        bits.1 = silence
         return Payload(.failure, bits)
     }
 
@@ -93,7 +93,7 @@ extension Payload {
     /// Whether it is a failure with `CancellationError`. (A cast of no error would cost more than the test.)
     var isCancellation: Bool { isFailure && error is CancellationError }
 
-    /// Returns the same outcome, a failure with a mark that no link reports it (U1). The mark is in the word
+    /// Returns the same outcome, a failure that no link reports (U1). What says so is in the word
     /// after the error, and so stays with the failure wherever that is passed on unchanged.
     consuming func ofCancelledWork() -> Payload {
         guard isFailure else { return self }

@@ -62,13 +62,13 @@ extension Link {
     /// Ends the protection of a follower whose request has taken effect, and returns its source; nil if the request is
     /// yet to take effect.
     fileprivate func takeAnsweredSource() -> Link? {
-        var mark: CancelMark?
+        var protection: Protection?
         let source: Link? = locked {
-            guard payload.kind == .forward, !isMarkOpen, state.unprotect() else { return nil }
-            mark = coldState?.cancelMark.take()
+            guard payload.kind == .forward, !isProtectionOpen, state.unprotect() else { return nil }
+            protection = coldState?.protection.take()
             return payload.content(as: Link.self)
         }
-        withExtendedLifetime(mark) {}
+        withExtendedLifetime(protection) {}
         return source
     }
 
@@ -113,7 +113,7 @@ extension Link {
                     case .source
                     where link.state.marks.intersection([.cancelled, .cancellerRuns]) == .cancelled:
                         others += link.coldState?.following ?? []
-                    case .source, .detached, .dispatched, .running, .settled, .bypassed:
+                    case .source, .failing, .dispatched, .running, .settled, .bypassed:
                         break
                     }
                     return nil

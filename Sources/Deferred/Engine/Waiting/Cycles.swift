@@ -56,7 +56,7 @@ extension Link {
             isTarget = found.contains { $0 === target }
             others += found
             return isTarget ? .stop : .end
-        case .detached, .dispatched, .running, .settled, .bypassed:
+        case .failing, .dispatched, .running, .settled, .bypassed:
             unlock(word)
             return .end
         }

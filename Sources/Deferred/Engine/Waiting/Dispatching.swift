@@ -58,8 +58,8 @@ final class DispatchedStep: @unchecked Sendable {
         link._withUnsafeGuaranteedRef { link in
             if Recording.isOn { Recording.note(link, .init(kind: .dispatched, queue: destination.name)) }
             let word = link.lock()
-            // Requests that were left in it end with a mark, unless they wait for its outcome. They are released after
-            // the lock.
+            // Requests that were left in it end as it is interrupted, unless they wait for its outcome. They are released
+            // after the lock.
             let requests = link.keepsOutcome ? [] : link.coldState?.requests.takeAll() ?? []
             link.state.dispatch(isCancelled: isCancelled || !requests.isEmpty)
             for request in requests where request.root !== link { request.end() }

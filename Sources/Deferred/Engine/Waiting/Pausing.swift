@@ -71,9 +71,9 @@ extension DrainLoop {
     /// callbacks that each pause take time linear in n.
     @inline(never)
     mutating func suspend(
-        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
+        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ earlier: Int
     ) -> Bool {
-        let later = jobs.removeAll(after: mark)
+        let later = jobs.removeAll(after: earlier)
         for job in later { job.suspend() }
         // Keeps the list from being empty while work is suspended.
         let holder = later.isEmpty ? nil : Link(.waiting, .noOp, link.made.of(.hidden))
