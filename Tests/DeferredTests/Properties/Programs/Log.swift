@@ -20,6 +20,8 @@ struct Log {
         case awaited(Int, Outcome)
         /// A position is seen to be settled: read without taking its outcome.
         case settled(Int)
+        /// The Deferred that a list gave is seen to be settled. Its position is what reads the values, and follows.
+        case decided(Int)
         case put(Int)
         case received(Int)
         case returned(Int)
