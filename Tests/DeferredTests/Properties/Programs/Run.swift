@@ -447,7 +447,9 @@ final class Run: @unchecked Sendable {
 
     private func outcome(of list: DeferredList<Int>, _ rule: Rule, _ id: Int) -> Deferred<Int> {
         // A list that is decided with a value has received it (V1), though its position may be cancelled before it reads it.
-        func reading<T>(_ decision: Deferred<T>, _ values: @escaping @Sendable (T) throws -> [Int]) -> Deferred<Int> {
+        func reading<T>(
+            _ decision: Deferred<T>, _ values: @escaping @Sendable (T) throws -> [Int]
+        ) -> Deferred<Int> {
             decisions[id] = {
                 guard let result = decision.currentResult else { return nil }
                 return (try? values(result.get())) ?? []
