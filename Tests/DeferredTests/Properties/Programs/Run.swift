@@ -78,7 +78,7 @@ final class Run: @unchecked Sendable {
         reporting {
             var isDone = false
             while !isDone {
-                for task in tasks.values { task.cancel() }
+                for id in tasks.keys.sorted() { perform(.cancelTask(id)) }
                 // Two bodies that wait for each other's permits are their author's.
                 for semaphore in semaphores { semaphore.rejectWaiting(with: Failure(number: number())) }
                 let sources = positions.keys.filter(isCompletable.contains).sorted()
