@@ -27,6 +27,7 @@ struct History {
     let events: [Log.Event]
     let end: Int
     private(set) var made: [Int: (position: Made, time: Int)] = [:]
+    private var attached: [Int: Int] = [:]
     private(set) var runs: [Int: [Running]] = [:]
     private(set) var follows: [Int: [(other: Int, time: Int)]] = [:]
     private(set) var cancels: [Int: Cancel] = [:]
@@ -48,6 +49,7 @@ struct History {
         for (time, event) in events.enumerated() {
             switch event {
             case .made(let position): made[position.id] = (position, time)
+            case .attached(let id): attached[id] = time
             case .began(let call, let input):
                 runs[call.id, default: []].append(Running(call: call, input: input, began: time))
             case .ended(let call, let end):
@@ -95,8 +97,10 @@ struct History {
         return made.time < time && !isSettled(id, at: time)
     }
 
-    /// Whether nobody has looked at it any more.
-    func isOutOfSight(_ id: Int, at time: Int) -> Bool { dropped[id].map { $0 <= time } ?? false }
+    /// Whether nobody has looked at it any more, or yet.
+    func isOutOfSight(_ id: Int, at time: Int) -> Bool {
+        dropped[id].map { $0 <= time } ?? false || attached[id].map { $0 > time } ?? false
+    }
 
     func isRunning(_ id: Int, at time: Int) -> Bool {
         runs[id]?.contains { $0.began < time && $0.ended > time } ?? false

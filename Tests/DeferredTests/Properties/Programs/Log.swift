@@ -3,6 +3,8 @@ struct Log {
     enum Event {
         /// A position was made of others, to which it is attached.
         case made(Made)
+        /// The call that made it has returned: from here on it is seen when it is settled.
+        case attached(Int)
         /// A closure of the user's began with this input, or none, and ended.
         case began(Call, Outcome?)
         case ended(Call, Ended)

@@ -331,6 +331,7 @@ final class Run: @unchecked Sendable {
         let before = positions.updateValue(position, forKey: made.id)
         _ = consume before
         pending.append(made.id)
+        add(.attached(made.id))
     }
 
     private func drop(_ id: Int) {
