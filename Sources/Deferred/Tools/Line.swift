@@ -1,30 +1,37 @@
-/// A first-in, first-out line. What was taken out is released then, not when the line is.
+/// A first-in, first-out line.
+///
+/// Elements are appended to one array and taken from the end of another, which is the first one reversed when it was empty: each
+/// is moved twice, and no place of one that was taken out is left behind.
 struct Line<Element> {
-    private var elements: [Element?] = []
-    private var start = 0
+    /// The elements that come first, the first of them at the end.
+    private var first: [Element] = []
+    /// Those that come after them, in their order.
+    private var rest: [Element] = []
 
-    var count: Int { elements.count - start }
+    var count: Int { first.count + rest.count }
 
-    mutating func append(_ element: consuming Element) { elements.append(element) }
+    mutating func append(_ element: consuming Element) { rest.append(element) }
 
     mutating func removeFirst() -> Element? {
-        guard start < elements.count else { return nil }
-        let element = elements[start].take()
-        start += 1
-        if start == elements.count {
-            elements.removeAll(keepingCapacity: true)
-            start = 0
-        } else if start >= 64 && start * 2 >= elements.count {
-            elements.removeSubrange(..<start)
-            start = 0
+        if first.isEmpty {
+            if rest.isEmpty { return nil }
+            swap(&first, &rest)
+            // Sound: the array's own elements. Its buffer moves what it exchanges; the array would retain and release it.
+            first.withUnsafeMutableBufferPointer { $0.reverse() }
         }
-        return element
+        return first.removeLast()
     }
 
     /// Removes and returns the elements after the first `count`.
     mutating func removeAll(after count: Int) -> [Element] {
-        let later = elements[(start + count)...].compactMap(\.self)
-        elements.removeSubrange((start + count)...)
+        let kept = Swift.max(0, count - first.count)
+        var later = Array(rest[kept...])
+        rest.removeSubrange(kept...)
+        if count < first.count {
+            let removed = 0..<(first.count - count)
+            later.insert(contentsOf: first[removed].reversed(), at: 0)
+            first.removeSubrange(removed)
+        }
         return later
     }
 }

@@ -49,14 +49,17 @@ extension Rules {
                 owner: nil)
             func describe(_ next: State.Next) -> String { "\(next)" }
             func receive(_ index: Int, isFailure: Bool, isAccepted: Bool = false) -> String {
-                let observer = Link(.settled, .value(index), site)
+                let outcome: Payload = isFailure ? .failure(CancellationError()) : .value(index)
+                let observer = Link(.settled, outcome, site)
+                var asked = rule
+                if case .untilAccepted = rule { asked = .untilAccepted { _ in isAccepted } }
                 if addsInputs {
                     _ = state.beginAdding()
                     _ = state.endAdding(observer, at: index, by: rule, cancelsRemaining: false)
                 }
                 return
                     switch state.receive(
-                        at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, rule: rule,
+                        asked.contribution(of: observer, at: index), at: index, by: observer, rule: rule,
                         in: nil)
                 {
                 case .isLate: "late"

@@ -21,6 +21,36 @@ extension ListObserver {
             case .untilValue, .untilSettled, .untilAccepted, .each: false
             }
         }
+
+        /// Says what an input that has settled is to the list, and passes it on if that is the rule.
+        @inline(__always)
+        func contribution(of observer: Link, at index: Int) -> Contribution {
+            let isFailure = observer.payload.isFailure
+            switch self {
+            case .all: return .none
+            case .untilFailure: return isFailure ? .failure : .none
+            case .untilValue: return isFailure ? .failureIfLast : .result
+            case .untilSettled: return .result
+            case .untilAccepted(let accepts):
+                if isFailure { return .failure }
+                return accepts(observer.payload) ? .result : .none
+            case .each(let pass):
+                pass(index, observer)
+                return .none
+            }
+        }
+    }
+
+    /// What an input that has settled is to an undecided list, by its rule.
+    enum Contribution {
+        /// One input fewer that is pending.
+        case none
+        /// The list's value is made of it.
+        case result
+        /// Its failure is the list's.
+        case failure
+        /// Its failure is the list's if all others have failed before.
+        case failureIfLast
     }
 
     /// What settles the list.
@@ -68,7 +98,7 @@ extension ListObserver {
         private var isOpen: Bool
         /// How many inputs were added.
         private var addedCount = 0
-        /// The input that failed last, of a list that waits for a value.
+        /// Of a list that waits for a value, and whose inputs have all failed, the last; until further inputs are added.
         private var lastFailure: Link?
         private var kept = Kept.nothing
 
@@ -135,43 +165,36 @@ extension ListObserver {
             /// The input settled when the list was decided or cancelled.
             case isLate
             /// The list goes on, or another thread settles it.
-            case counts(replaced: Link?)
+            case counts
             /// This thread settles the list.
-            case settles(replaced: Link?)
+            case settles
         }
 
         /// An input has settled.
         ///
-        /// - Parameters:
-        ///   - isAccepted: Whether it has a value that the rule accepts.
-        ///   - current: The scope of the drain loop that notifies this list.
+        /// - Parameter current: The scope of the drain loop that notifies this list.
         @inline(__always)
         mutating func receive(
-            at index: Int, by observer: Link, isFailure: Bool, isAccepted: Bool, rule: Rule,
+            _ contribution: Contribution, at index: Int, by observer: Link, rule: Rule,
             in current: FinalizerScope?
         ) -> Receipt {
-            if !rule.needsSettled, !observers.added.isEmpty { observers.added[index] = nil }
+            if !observers.added.isEmpty, !rule.needsSettled { observers.added[index] = nil }
             // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
-            if wasCancelled && isAttaching { return .counts(replaced: nil) }
+            if wasCancelled && isAttaching { return .counts }
             guard isUndecided else { return .isLate }
             remaining -= 1
             if isOpen, remaining == 0 {
                 // The next input of a `completed` sequence may have to wait until that is read.
                 if case .each = rule {} else { scope = current }
             }
-            var replaced: Link?
-            switch rule {
-            case .untilFailure where isFailure, .untilAccepted where isFailure: decision = .failure(observer)
-            case .untilValue where !isFailure, .untilSettled,
-                .untilAccepted where isAccepted:
-                decision = .input(observer, index: index)
-            case .untilValue:
-                replaced = lastFailure
-                lastFailure = observer
-            default: break
+            switch contribution {
+            case .none: break
+            case .result: decision = .input(observer, index: index)
+            case .failure: decision = .failure(observer)
+            case .failureIfLast: if remaining == 0 { lastFailure = observer }
             }
             if remaining == 0 { decideIfEnded(by: rule) }
-            return next == .settle ? .settles(replaced: replaced) : .counts(replaced: replaced)
+            return next == .settle ? .settles : .counts
         }
 
         // MARK: The list is settled, cancelled or left
@@ -228,11 +251,11 @@ extension ListObserver {
         // MARK: Inputs are added one by one
 
         /// An input is being added. Returns its index, and what is to be released.
-        mutating func beginAdding() -> (index: Int, released: FinalizerScope?) {
+        mutating func beginAdding() -> (index: Int, released: (FinalizerScope?, Link?)) {
             isAttaching = true
             remaining += 1
             addedCount += 1
-            return (addedCount - 1, scope.take())
+            return (addedCount - 1, (scope.take(), lastFailure.take()))
         }
 
         enum Addition {

@@ -68,26 +68,16 @@ final class ListObserver: LoopList, @unchecked Sendable {
 
     /// Records that an input has settled. Returns whether its failure counts as handled.
     override func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
-        let isFailure = observer.payload.isFailure
-        var isAccepted = false
-        switch rule {
-        case .each(let pass): pass(index, observer)
-        case .untilAccepted(let accepts): isAccepted = !isFailure && accepts(observer.payload)
-        default: break
-        }
+        let contribution = rule.contribution(of: observer, at: index)
         let receipt = state.withLock {
-            $0.receive(
-                at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, rule: rule,
-                in: loop.scope)
+            $0.receive(contribution, at: index, by: observer, rule: rule, in: loop.scope)
         }
         switch receipt {
         case .isLate:
             hold(loop.scope)
             return consumesErrors
-        case .counts(let replaced): _ = consume replaced
-        case .settles(let replaced):
-            _ = consume replaced
-            decide(in: &loop)
+        case .counts: break
+        case .settles: decide(in: &loop)
         }
         return true
     }
@@ -172,7 +162,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
     /// is cancelled as far as this list consumes it.
     func add(_ input: Link, _ site: DeferredDiagnostic.Location, in loop: inout DrainLoop) {
         let (index, released) = state.withLock { $0.beginAdding() }
-        _ = consume released
+        withExtendedLifetime(released) {}
         let observer = observe(input, index, site.of(.hidden))
         let addition = state.withLock {
             $0.endAdding(observer, at: index, by: rule, cancelsRemaining: cancelsRemaining)
