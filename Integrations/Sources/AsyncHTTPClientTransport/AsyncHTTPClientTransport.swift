@@ -63,7 +63,8 @@ public struct AsyncHTTPClientTransport: Transport {
                 url: request.url!.absoluteString, method: HTTPMethod(rawValue: request.httpMethod ?? "GET"),
                 headers: HTTPHeaders((request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }),
                 body: body.forClient)
-            answer.isSent(as: client.execute(request: request, delegate: answer))
+            let eventLoop = body.eventLoop(of: client)
+            answer.isSent(as: client.execute(request: request, delegate: answer, eventLoop: eventLoop))
         } catch {
             answer.end(error)
         }
@@ -185,6 +186,13 @@ private final class AnswerDelegate: HTTPClientResponseDelegate, TransportTask {
 }
 
 extension TransportBody {
+    /// Where a request is sent. A stream is sent, and reported to have been sent, on one event loop. On two, the client
+    /// gives a connection back after it was closed, and so ends the process (Documentation/Upstream.md). The connection of
+    /// such a request may not be used again.
+    fileprivate func eventLoop(of client: HTTPClient) -> HTTPClient.EventLoopPreference {
+        if case .stream = self { .delegateAndChannel(on: client.eventLoopGroup.next()) } else { .indifferent }
+    }
+
     /// The body as the client sends it; a stream is read on a queue of its own, one piece after another.
     fileprivate var forClient: HTTPClient.Body? {
         switch self {

@@ -4,9 +4,7 @@ extension Property {
         // that a callback answered with, which began after the cancel, or for a dispatcher.
         Property("C3-C6, C7, P1: a cancel takes effect on all that it concerns") { history in
             history.cancels.values.flatMap { cancel -> [String] in
-                guard let quiet = history.quiet.first(where: { $0 > cancel.ended }),
-                    !history.isAmidCancelOfSeveral(cancel)
-                else { return [] }
+                guard let quiet = history.quiet.first(where: { $0 > cancel.ended }) else { return [] }
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
                     history.isSettled(id, at: quiet)
@@ -19,7 +17,6 @@ extension Property {
         // A callback that was running returned what it is to wait for: that is cancelled at once.
         Property("C4, C5: what a callback returns that was cancelled while it ran is cancelled") { history in
             history.cancels.values.flatMap { cancel -> [String] in
-                if history.isAmidCancelOfSeveral(cancel) { return [] }
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
                     guard
@@ -127,10 +124,5 @@ extension History {
 
     private func wasPaused(_ id: Int, since time: Int, until end: Int) -> Bool {
         events[time..<end].contains { if case .paused(id) = $0 { true } else { false } }
-    }
-
-    /// It began while another cancel, of several things, was in progress. Left open: see README.md.
-    fileprivate func isAmidCancelOfSeveral(_ cancel: Cancel) -> Bool {
-        cancels.values.contains { $0.targets.count > 1 && $0.began < cancel.began && $0.ended > cancel.began }
     }
 }

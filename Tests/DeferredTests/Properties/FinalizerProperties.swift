@@ -83,7 +83,10 @@ extension History {
     fileprivate func nextOfUser(after time: Int) -> Int? {
         events.indices.first { index in
             if index <= time { return false }
-            return if case .settled = events[index] { false } else { true }
+            return switch events[index] {
+            case .settled, .attached, .decided: false
+            default: true
+            }
         }
     }
 

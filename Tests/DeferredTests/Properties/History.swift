@@ -27,6 +27,7 @@ struct History {
     let events: [Log.Event]
     let end: Int
     private(set) var made: [Int: (position: Made, time: Int)] = [:]
+    private var attached: [Int: Int] = [:]
     private(set) var runs: [Int: [Running]] = [:]
     private(set) var follows: [Int: [(other: Int, time: Int)]] = [:]
     private(set) var cancels: [Int: Cancel] = [:]
@@ -38,6 +39,7 @@ struct History {
     private(set) var closing = 0
     private(set) var closed = 0
     private(set) var settled: [Int: Int] = [:]
+    private var decided: [Int: Int] = [:]
     private(set) var looked: Set<Int> = []
     private(set) var wasEverPaused: Set<Int> = []
 
@@ -47,6 +49,7 @@ struct History {
         for (time, event) in events.enumerated() {
             switch event {
             case .made(let position): made[position.id] = (position, time)
+            case .attached(let id): attached[id] = time
             case .began(let call, let input):
                 runs[call.id, default: []].append(Running(call: call, input: input, began: time))
             case .ended(let call, let end):
@@ -66,6 +69,7 @@ struct History {
             case .cancelEnded(let number): cancels[number]?.ended = time
             case .dropped(let id): dropped[id] = time
             case .settled(let id): settle(id, time)
+            case .decided(let id): decided[id] = time
             case .awaited(let id, _): settle(id, time)
             case .looked(let id, let outcome): if outcome != nil { looked.insert(id) }
             case .paused(let id): wasEverPaused.insert(id)
@@ -93,8 +97,10 @@ struct History {
         return made.time < time && !isSettled(id, at: time)
     }
 
-    /// Whether nobody has looked at it any more.
-    func isOutOfSight(_ id: Int, at time: Int) -> Bool { dropped[id].map { $0 <= time } ?? false }
+    /// Whether nobody has looked at it any more, or yet.
+    func isOutOfSight(_ id: Int, at time: Int) -> Bool {
+        dropped[id].map { $0 <= time } ?? false || attached[id].map { $0 > time } ?? false
+    }
 
     func isRunning(_ id: Int, at time: Int) -> Bool {
         runs[id]?.contains { $0.began < time && $0.ended > time } ?? false
@@ -107,6 +113,7 @@ struct History {
         switch position.kind {
         case .settled, .get: return []
         case .source: return (follows[id] ?? []).filter { $0.time < time }.map(\.other)
+        case .list where isDecided(id, at: time), .limited where isDecided(id, at: time): return []
         case .shielded, .timeout, .list: return position.inputs
         case .task: return before.isEmpty ? [] : position.inputs
         case .link:
@@ -133,11 +140,8 @@ struct History {
         }
     }
 
-    /// A list of which an input is settled: it may be decided, though what follows from that is yet to run.
-    private func mayBeDecided(_ id: Int, at time: Int) -> Bool {
-        guard case .list(let rule, _, _)? = kind(id), rule != .results else { return false }
-        return made[id]!.position.inputs.contains { isSettled($0, at: time) }
-    }
+    /// A list whose outcome is on its way: it waits for no input any more.
+    private func isDecided(_ id: Int, at time: Int) -> Bool { decided[id].map { $0 <= time } ?? false }
 
     /// Whether a canceller completed that source which began after `time`: it has answered the cancel.
     private func isAnsweredByCanceller(_ id: Int, since time: Int) -> Bool {
@@ -155,7 +159,6 @@ struct History {
             // What shields its input consumes it still, and so does a source whose canceller has answered.
             let passing = concerned.filter {
                 kind($0) != .shielded && !isAnsweredByCanceller($0, since: time)
-                    && !mayBeDecided($0, at: time)
             }
             for other in passing.flatMap({ waits($0, at: time) })
             where isPending(other, at: time) && !concerned.contains(other) {

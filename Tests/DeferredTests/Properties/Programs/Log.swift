@@ -3,6 +3,8 @@ struct Log {
     enum Event {
         /// A position was made of others, to which it is attached.
         case made(Made)
+        /// The call that made it has returned: from here on it is seen when it is settled.
+        case attached(Int)
         /// A closure of the user's began with this input, or none, and ended.
         case began(Call, Outcome?)
         case ended(Call, Ended)
@@ -20,6 +22,8 @@ struct Log {
         case awaited(Int, Outcome)
         /// A position is seen to be settled: read without taking its outcome.
         case settled(Int)
+        /// The Deferred that a list gave is seen to be settled. Its position is what reads the values, and follows.
+        case decided(Int)
         case put(Int)
         case received(Int)
         case returned(Int)

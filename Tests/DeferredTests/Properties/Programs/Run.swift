@@ -16,6 +16,8 @@ final class Run: @unchecked Sendable {
     var pass: () -> Void = {}
 
     private var positions: [Int: Deferred<Int>] = [:]
+    /// What the list of a position is decided with, once it is: for positions whose list is not known to be.
+    private var decisions: [Int: () -> [Int]?] = [:]
     private var resolvers: [Int: Deferred<Int>.Resolver] = [:]
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var pending: [Int] = []
@@ -76,7 +78,7 @@ final class Run: @unchecked Sendable {
         reporting {
             var isDone = false
             while !isDone {
-                for task in tasks.values { task.cancel() }
+                for id in tasks.keys.sorted() { perform(.cancelTask(id)) }
                 // Two bodies that wait for each other's permits are their author's.
                 for semaphore in semaphores { semaphore.rejectWaiting(with: Failure(number: number())) }
                 let sources = positions.keys.filter(isCompletable.contains).sorted()
@@ -133,6 +135,12 @@ final class Run: @unchecked Sendable {
     private var tasksOfUser = 0
 
     private func add(_ event: Log.Event) {
+        for (id, decision) in decisions.sorted(by: { $0.key < $1.key }) {
+            guard let values = decision() else { continue }
+            decisions[id] = nil
+            log.add(.decided(id))
+            for value in values { log.add(.received(value)) }
+        }
         pending.removeAll { id in
             guard let position = positions[id], !position.isSettled else {
                 if positions[id] != nil { log.add(.settled(id)) }
@@ -323,11 +331,13 @@ final class Run: @unchecked Sendable {
         let before = positions.updateValue(position, forKey: made.id)
         _ = consume before
         pending.append(made.id)
+        add(.attached(made.id))
     }
 
     private func drop(_ id: Int) {
         guard let position = positions.removeValue(forKey: id) else { return }
         if position.isSettled { log.add(.settled(id)) }
+        decisions[id] = nil
         add(.dropped(id))
         _ = consume position
     }
@@ -437,22 +447,25 @@ final class Run: @unchecked Sendable {
     }
 
     private func outcome(of list: DeferredList<Int>, _ rule: Rule, _ id: Int) -> Deferred<Int> {
-        let receive = { @Sendable [self] (values: [Int]) -> Int in
-            for value in values { add(.received(value)) }
-            return number()
+        // A list that is decided with a value has received it (V1), though its position may be cancelled before it reads it.
+        func reading<T>(
+            _ decision: Deferred<T>, _ values: @escaping @Sendable (T) throws -> [Int]
+        ) -> Deferred<Int> {
+            decisions[id] = {
+                guard let result = decision.currentResult else { return nil }
+                return (try? values(result.get())) ?? []
+            }
+            return decision.map(
+                { [self] in
+                    for value in try values($0) { add(.received(value)) }
+                    return number()
+                }, line: UInt(id))
         }
         switch rule {
-        case .results:
-            return list.results(line: UInt(id)).map(
-                { receive($0.compactMap { try? $0.get() }) }, line: UInt(id))
-        case .values: return list.values(line: UInt(id)).map(receive, line: UInt(id))
-        case .first: return list.first(line: UInt(id)).map({ receive([$0.value]) }, line: UInt(id))
-        case .firstSettled:
-            return list.firstSettled(line: UInt(id)).map(
-                {
-                    let value = try $0.result.get()
-                    return receive([value])
-                }, line: UInt(id))
+        case .results: return reading(list.results(line: UInt(id))) { $0.compactMap { try? $0.get() } }
+        case .values: return reading(list.values(line: UInt(id))) { $0 }
+        case .first: return reading(list.first(line: UInt(id))) { [$0.value] }
+        case .firstSettled: return reading(list.firstSettled(line: UInt(id))) { [try $0.result.get()] }
         }
     }
 
