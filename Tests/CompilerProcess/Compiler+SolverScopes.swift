@@ -20,9 +20,8 @@ extension Compiler {
         try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
         let output = try await run(
             [
-                "-typecheck", "-parse-as-library", "-I", modules.path, "-module-cache-path",
-                folder.appending(path: "ModuleCache").path, "-Xfrontend", "-stats-output-dir", "-Xfrontend",
-                statistics.path, "-Xfrontend", "-trace-stats-events", file.path,
+                "-typecheck", "-parse-as-library", "-I", modules.path, "-Xfrontend", "-stats-output-dir",
+                "-Xfrontend", statistics.path, "-Xfrontend", "-trace-stats-events", file.path,
             ], output: folder.appending(path: "output"))
         guard !output.contains("error:") else { throw Failure(description: output) }
         let traces = try FileManager.default.contentsOfDirectory(

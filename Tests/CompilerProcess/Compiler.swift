@@ -20,11 +20,15 @@ package struct Compiler: Sendable {
 
     /// The folder with the modules of the build that the tests are part of.
     package let modules: URL
+    /// Where the compiler keeps C modules, beside what the build keeps of them. To build those anew takes twenty times as
+    /// long as to check a short file.
+    private let moduleCache: URL
     private let program: URL
     private let firstArguments: [String]
 
     package init() throws {
         modules = try Self.builtModules()
+        moduleCache = modules.deletingLastPathComponent().appending(path: "ModuleCache")
         #if os(macOS)
         program = URL(filePath: "/usr/bin/xcrun")
         firstArguments = ["swiftc"]
@@ -55,7 +59,6 @@ package struct Compiler: Sendable {
         }
         let output = try await run(
             ["-diagnostic-style", "llvm", "-I", modules.path, "-parse-as-library", "-wmo"]
-                + ["-module-cache-path", folder.appending(path: "ModuleCache").path]
                 + ["-emit-sil", "-o", "/dev/null"] + flags
                 + sources.keys.sorted().map { folder.appending(path: $0).path },
             output: folder.appending(path: "output"))
@@ -97,9 +100,7 @@ package struct Compiler: Sendable {
         let output = try await run(
             // `-wmo`: one frontend reads all files, instead of one for each file.
             ["-wmo", "-emit-module", "-module-name", name, "-emit-module-path", module.path]
-                + ["-parse-as-library"]
-                + ["-module-cache-path", folder.appending(path: "ModuleCache").path]
-                + flags + sources.map(\.path),
+                + ["-parse-as-library"] + flags + sources.map(\.path),
             output: folder.appending(path: "\(name).output"))
         guard Self.exists(module) else { throw Failure(description: output) }
     }
@@ -111,7 +112,8 @@ package struct Compiler: Sendable {
         let sink = try FileHandle(forWritingTo: output)
         let process = Process()
         process.executableURL = program
-        process.arguments = firstArguments + ["-swift-version", "6"] + arguments
+        process.arguments =
+            firstArguments + ["-swift-version", "6", "-module-cache-path", moduleCache.path] + arguments
         // A sanitizer that was loaded into this process must not be loaded into that one.
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("DYLD_") && $0.key != "LD_PRELOAD" }

@@ -10,7 +10,7 @@ import Testing
 @Suite("The compiler's work", .serialized, .watchdog(atOnce: .few))
 struct CompilerWorkTests {
     /// Longer ones for the table, at night: 64 steps cost the compiler nine tenths of the time, and show the same.
-    static let lengths = tablePath == nil ? [4, 8, 16] : [4, 16, 64]
+    static let lengths = tablePath == nil ? [2, 4, 8] : [4, 16, 64]
     private static let tablePath = ProcessInfo.processInfo.environment["COMPILER_WORK_TABLE"]
     static let mostScopesAStep = 60
 

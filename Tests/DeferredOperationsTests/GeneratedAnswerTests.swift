@@ -204,11 +204,11 @@ struct GeneratedAnswerTests {
         }
     }
 
-    @Test("O4, O5: each of 1,000 generated answers is right byte for byte, or a clear error")
+    @Test("O4, O5: each generated answer is right byte for byte, or a clear error")
     func answers() async throws {
         var (successes, errors) = (0, 0)
         var faults = Faults()
-        let all = seeds(1000, "GeneratedAnswerTests")
+        let all = seeds(Extent.programs(300, share: 0.004), "GeneratedAnswerTests")
         for start in stride(from: all.lowerBound, to: all.upperBound, by: 8) {
             try Task.checkCancellation()
             await withTaskGroup { group in
@@ -222,6 +222,6 @@ struct GeneratedAnswerTests {
             }
         }
         faults.report()
-        #expect(all.count == 1 || successes > 300 && errors > 300)
+        #expect(all.count == 1 || min(successes, errors) * 10 > all.count * 3)
     }
 }

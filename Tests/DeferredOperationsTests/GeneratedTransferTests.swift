@@ -260,7 +260,7 @@ struct GeneratedTransferTests {
 
     @Test("O2, O5: generated events end each transfer once, with the right bytes or an error")
     func generated() throws {
-        for seed in seeds(400, "GeneratedTransferTests") {
+        for seed in seeds(Extent.programs(200, share: 0.01), "GeneratedTransferTests") {
             for kind in Kind.allCases {
                 let faults = try run(kind, seed)
                 try #require(faults.isEmpty, "SEED=\(seed) \(kind): \(faults)")

@@ -76,7 +76,7 @@ struct StreamTests {
 
     // MARK: What is delivered
 
-    @Test("Streams: a body arrives whole, as a sequence", arguments: [0, 1, 5_000_000])
+    @Test("Streams: a body arrives whole, as a sequence", arguments: [0, 1, 2_000_000])
     func sequence(_ byteCount: Int) async throws {
         let (source, request) = start(.pattern(byteCount))
         #expect(try await collected(source.body) == Data(Pattern.bytes(byteCount)))
@@ -85,7 +85,7 @@ struct StreamTests {
         #expect(try await source.head.value.url == fixture.url())
     }
 
-    @Test("Streams: a body arrives whole, as calls on a dispatcher", arguments: [0, 1, 5_000_000])
+    @Test("Streams: a body arrives whole, as calls on a dispatcher", arguments: [0, 1, 2_000_000])
     func calls(_ byteCount: Int) async throws {
         let (dispatcher, key) = (DispatchQueue(label: "StreamTests"), DispatchSpecificKey<Int>())
         dispatcher.setSpecific(key: key, value: 7)
@@ -333,7 +333,7 @@ struct StreamTests {
         let request: Request
         do {
             let captured = live.begin()
-            (source, request) = start(.pattern(5_000_000), bufferByteCount: 1 << 16) {
+            (source, request) = start(.pattern(2_000_000), bufferByteCount: 1 << 16) {
                 pieces.note(captured.returning($0.count))
                 mayReturn.wait()
             }

@@ -30,17 +30,17 @@ struct ManualClockTests {
         #expect(clock.now.offset == .seconds(5))
     }
 
-    @Test("a hundred thousand scheduled and cancelled leave nothing behind, and the rest in order")
+    @Test("many scheduled and cancelled leave nothing behind, and the rest in order")
     func manyCancelled() {
         var works: [any DelayedWork] = []
-        for number in 0..<100_000 {
+        for number in 0..<10_000 {
             works.append(
-                clock.dispatch(after: .milliseconds(number * 7919 % 100_000)) { [log] in log.add(number) })
+                clock.dispatch(after: .milliseconds(number * 7919 % 10_000)) { [log] in log.add(number) })
         }
-        for number in 0..<100_000 where number % 1000 != 0 { works[number].cancel() }
+        for number in 0..<10_000 where number % 100 != 0 { works[number].cancel() }
         #expect(clock.scheduled.count == 100)
-        clock.advance(by: .seconds(100))
-        #expect(log.all == (0..<100).map { $0 * 1000 }.sorted { $0 * 7919 % 100_000 < $1 * 7919 % 100_000 })
+        clock.advance(by: .seconds(10))
+        #expect(log.all == (0..<100).map { $0 * 100 }.sorted { $0 * 7919 % 10_000 < $1 * 7919 % 10_000 })
     }
 
     @Test("its description says what is scheduled and when")

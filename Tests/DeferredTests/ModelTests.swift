@@ -8,7 +8,7 @@ import Testing
 @Suite("Reference model", .ownThreads, .watchdog)
 struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
-    private static let programs = UInt64(environment: "DEFERRED_PROGRAMS") ?? 7_000
+    private static let programs = Extent.programs(3_000)
 
     /// Z1, Z2, C7: an input of a cancelled list that a pause holds back, with a finalizer.
     @Test(

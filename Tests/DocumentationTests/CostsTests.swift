@@ -21,8 +21,10 @@ import Testing
             var (type, isComplex) = ("", false)
             for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
                 let kinds = #/^(?:[@\w]+ )*(?:class|struct|enum|extension|protocol) ((?:\w+\.)*)(\w+).*/#
-                if let match = line.wholeMatch(of: kinds) { type = String(match.output.2) }
-                if line.contains(#/^ */// - Complexity: /#), !line.contains("O(1)") { isComplex = true }
+                if !line.hasPrefix(" "), let match = line.wholeMatch(of: kinds) {
+                    type = String(match.output.2)
+                }
+                if line.contains("/// - Complexity: "), !line.contains("O(1)") { isComplex = true }
                 guard isComplex,
                     let match = line.firstMatch(of: #/^ *(?:[@\w]+ )*(?:func |var )(\w+)|^ *public (init)\b/#)
                 else { continue }

@@ -55,7 +55,8 @@ struct LoopbackServerTests {
         #expect(endless.receive(1)?.isEmpty == false)
         server.stop()
         #expect(idle.receiveText().isEmpty && stalled.receiveText().isEmpty)
-        _ = endless.receiveText()
+        // No text: each byte that is none would cost an error, whose backtrace Swift Testing keeps.
+        while endless.receive()?.isEmpty == false {}
         #expect(server.openConnections == 0)
     }
 }

@@ -83,8 +83,7 @@ private final class Watch: @unchecked Sendable {
     static let limit: Double = {
         let names = ["DEFERRED_DEPTH", "DEFERRED_PROGRAMS", "DEFERRED_ROUNDS"]
         let environment = ProcessInfo.processInfo.environment
-        let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
-        return isSanitized || names.contains { environment[$0] != nil } ? 1200 : 300
+        return Extent.isSanitized || names.contains { environment[$0] != nil } ? 1200 : 300
     }()
 
     /// A test that runs.

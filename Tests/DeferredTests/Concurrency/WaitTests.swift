@@ -58,7 +58,7 @@ struct WaitTests {
     func justInTime() {
         let unhandled = SharedLog<Int>()
         let thrown = SharedLog<Int>()
-        let rounds = 20_000
+        let rounds = 5 * Extent.rounds
         let requests = DispatchQueue(label: "rejects")
         for round in 0..<rounds {
             let isWaiting = Gate()

@@ -187,7 +187,7 @@ struct CarriedValues {
     }
 
     @Test(
-        "X2, F6: a chain of 100,000 that carries values is completed, cancelled and released on a small stack"
+        "X2, F6: a long chain that carries values is completed, cancelled and released on a small stack"
     )
     func depth() async throws {
         for settle in [{ _ = $0.resolve(0) }, { $0.cancel() }, { _ in }]
@@ -196,7 +196,7 @@ struct CarriedValues {
             try await onSmallStack {
                 let page = Deferred<Int>()
                 var last = page
-                for _ in 0..<100_000 { last = last.map { $0 + 1 } }
+                for _ in 0..<Extent.depth { last = last.map { $0 + 1 } }
                 last.recover { _ in 0 }.done { _ in }
                 settle(page)
             }

@@ -181,7 +181,7 @@ struct CacheCycleTests {
 
     @Test("T1: the callers of a cycle cancel at once: it ends, whoever is last", .ownThreads)
     func racingCancels() {
-        Race(rounds: Torture.rounds / 4) { Ring() }
+        Race(rounds: Extent.rounds / 4) { Ring() }
             .racing({ $0.asked[0].cancel() }, { $0.asked[1].cancel() })
             .check { $0.expectEnded() }
     }
@@ -189,7 +189,7 @@ struct CacheCycleTests {
     @Test(
         "T1: who asks while the last caller of a cycle cancels joins it, or makes a new request", .ownThreads)
     func racingCall() {
-        Race(rounds: Torture.rounds / 4) { Ring() }
+        Race(rounds: Extent.rounds / 4) { Ring() }
             .racing({ ring in for asked in ring.asked { asked.cancel() } }, { $0.askLate() })
             .check { ring in
                 let late = ring.late.withLock { $0! }

@@ -5,8 +5,10 @@ import Testing
 
 @Suite("IndexedHeap", .watchdog)
 struct IndexedHeapTests {
-    @Test("random inserting, taking and removing behaves as a sorted array does", arguments: 0..<20)
-    func againstArray(seed: Int) {
+    @Test("random inserting, taking and removing behaves as a sorted array does")
+    func againstArray() { for seed in 0..<20 { againstArray(seed: seed) } }
+
+    private func againstArray(seed: Int) {
         var random = SplitMix64(UInt64(seed))
         var heap = IndexedHeap<Int>()
         var model: [(element: Int, number: UInt64)] = []

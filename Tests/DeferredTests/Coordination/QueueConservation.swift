@@ -151,7 +151,7 @@ struct QueueConservation {
     func depth() throws {
         Rules.SmallStack.run { check in
             let queue = DeferredQueue<Int>()
-            for _ in 0..<Rules.SmallStack.depth {
+            for _ in 0..<Extent.depth {
                 queue.get().done(on: DroppingDispatcher()) { _ in }.fail { _ in }
             }
             try? queue.put(1)
@@ -161,7 +161,7 @@ struct QueueConservation {
 
     @Test("V2: elements put are elements received and elements in the queue, with cancels on other threads")
     func conservation() throws {
-        let rounds = Int(environment: "DEFERRED_ROUNDS") ?? 2_000
+        let rounds = Extent.rounds
         let (queue, received) = (DeferredQueue<Int>(), SharedLog<Int>())
         let consumers = SharedLog<Deferred<Void>>()
         Rules.onThreads(3) { thread in

@@ -7,8 +7,10 @@ import Testing
 struct RecencyListTests {
     final class Object: Sendable {}
 
-    @Test("random uses and removals behave as an array does", arguments: 0..<10)
-    func againstArray(seed: UInt64) {
+    @Test("random uses and removals behave as an array does")
+    func againstArray() { for seed in 0..<10 as Range<UInt64> { againstArray(seed: seed) } }
+
+    private func againstArray(seed: UInt64) {
         var random = SplitMix64(seed)
         let objects = (0..<8).map { _ in Object() }
         var list = RecencyList<Object>()

@@ -164,7 +164,7 @@ struct RecordingBoundsTests {
 
     @Test("Recording: random programs do the same while recorded, and the recordings are consistent")
     func programs() throws {
-        let count: UInt64 = Sanitizer.isOn ? 50 : 1000
+        let count = Extent.isSanitized ? 50 : Extent.programs(250, share: 0.01)
         for seed in 77_000..<(77_000 + count) {
             let program = ProgramGenerator.program(seed: seed)
             let recording = DeferredDiagnostics.startRecording(madeIn: ["DeferredTests/EngineMachine.swift"])

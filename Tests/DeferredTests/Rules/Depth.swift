@@ -6,7 +6,7 @@ import Testing
 extension Rules {
     /// Runs on a small stack: a recursion of ten bytes per link, or a hundred where there are fewer, would end the process.
     @Suite("Rule F6: depth", .serialized, .ownThreads) struct Depth {
-        private static var count: Int { SmallStack.depth }
+        private static var count: Int { Extent.depth }
 
         /// A way to make what depends on a Deferred, so deep that a recursion would overflow the stack.
         struct Shape: Sendable, CustomTestStringConvertible {
@@ -229,10 +229,6 @@ extension Rules {
     /// A thread with a stack of 512 KiB. What is nested to a depth of 16 takes up to a quarter of that in a debug build,
     /// where closures carry task-local values.
     enum SmallStack {
-        /// The length of chains and the depth of nesting; `DEFERRED_DEPTH` sets another. A recursion of 105 bytes a link
-        /// overflows the stack: less than any frame of a debug build has, with what it calls.
-        static let depth = Int(environment: "DEFERRED_DEPTH") ?? 5_000
-
         /// Runs `body` on such a thread; it reports failures through `check`, since an `#expect` there would
         /// belong to no test.
         static func run(_ body: @escaping @Sendable (_ check: Checks) -> Void) {

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 extension Rules {
@@ -73,7 +74,7 @@ extension Rules {
             await #expect(processExitsWith: .success) {
                 DeferredDiagnostics.setHandler { _ in }
                 let settled = Deferred.resolved(1)
-                onThread(stackSize: 512 * 1024) { for _ in 0..<20_000 { settled.resolve(2) } }
+                onThread(stackSize: 512 * 1024) { for _ in 0..<4 * Extent.depth { settled.resolve(2) } }
             }
         }
 

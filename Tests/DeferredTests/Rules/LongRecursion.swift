@@ -6,7 +6,7 @@ import Testing
 extension Rules {
     /// Asynchronous loops, written as recursions; on a small stack too.
     @Suite("Rule L6: asynchronous recursion", .serialized, .ownThreads) struct LongRecursion {
-        private static var count: Int { SmallStack.depth }
+        private static var count: Int { Extent.depth }
 
         @Test(
             "L6: an asynchronous loop written as a recursion runs in constant memory: every form that nests",

@@ -54,7 +54,7 @@ extension Rules {
             arguments: [true, false])
         func retries(failsAtOnce: Bool) {
             SmallStack.run { check in
-                let attempts = SmallStack.depth
+                let attempts = Extent.depth
                 let source = Deferred<Int>()
                 let retried = Deferred<Int>.retry(attempts: attempts, delay: .none, timer: AtOnce()) {
                     number in

@@ -221,7 +221,7 @@ extension Rules {
             let count = Atomic(0)
             onThread(stackSize: 512 * 1024) {
                 var last = Deferred.resolved(0)
-                for number in 1...SmallStack.depth {
+                for number in 1...Extent.depth {
                     let next = Deferred<Int>()
                     next.resolve(number) { [last] _ in
                         count.add(1, ordering: .relaxed)
@@ -231,7 +231,7 @@ extension Rules {
                     last = next
                 }
             }
-            #expect(count.load(ordering: .relaxed) == (isReceived ? 0 : SmallStack.depth))
+            #expect(count.load(ordering: .relaxed) == (isReceived ? 0 : Extent.depth))
         }
 
         @Test(
@@ -243,8 +243,8 @@ extension Rules {
                 count.add(1, ordering: .relaxed)
                 if number > 0 { Deferred<Int>().resolve(number - 1, onUndelivered: next) }
             }
-            onThread(stackSize: 512 * 1024) { Deferred<Int>().resolve(SmallStack.depth, onUndelivered: next) }
-            #expect(count.load(ordering: .relaxed) == SmallStack.depth + 1)
+            onThread(stackSize: 512 * 1024) { Deferred<Int>().resolve(Extent.depth, onUndelivered: next) }
+            #expect(count.load(ordering: .relaxed) == Extent.depth + 1)
             let (other, returned) = (Deferred<Int>(), Returned())
             let cancelled = other.map { $0 }
             Deferred<Int>().resolve(

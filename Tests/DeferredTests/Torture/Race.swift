@@ -2,21 +2,12 @@ import Deferred
 import Dispatch
 import Foundation
 import Synchronization
+import TestSupport
 
 enum Torture {
-    /// The number of rounds of a test; `DEFERRED_ROUNDS` sets another. Fewer under a sanitizer, where each
-    /// takes longer, unless the build is optimised.
-    static let rounds = Int(environment: "DEFERRED_ROUNDS") ?? (Sanitizer.isOn && isDebug ? 300 : 2_000)
-
     /// Whether tests may record. Recordings copy arrays under a lock and read the copies outside it, and in optimised
     /// code ThreadSanitizer does not see the check of uniqueness that lets the original change in place.
-    static let records = !Sanitizer.isOn || isDebug
-
-    #if DEBUG
-    private static let isDebug = true
-    #else
-    private static let isDebug = false
-    #endif
+    static let records = !Extent.isSanitized || Extent.isDebug
 }
 
 /// Threads that act at the same time, in many rounds.
@@ -28,7 +19,7 @@ struct Race<State: Sendable> {
     private let setUp: () -> State
     private var bodies: [@Sendable (State) -> Void] = []
 
-    init(rounds: Int = Torture.rounds, _ setUp: @escaping () -> State) {
+    init(rounds: Int = Extent.rounds, _ setUp: @escaping () -> State) {
         self.rounds = rounds
         self.setUp = setUp
     }
@@ -135,9 +126,4 @@ final class Slot<Content: Sendable>: Sendable {
     }
     var now: Content? { content.withLock { $0 } }
     func drop() { _ = take() }
-}
-
-enum Sanitizer {
-    /// Whether this process runs under ThreadSanitizer or AddressSanitizer.
-    static let isOn = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 }

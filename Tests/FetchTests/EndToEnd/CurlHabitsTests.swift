@@ -279,7 +279,7 @@ struct CurlHabitsTests: ProgramSuite {
     }
 
     // A sanitizer's runtime needs more.
-    @Test("Too few file descriptors are named as that", .disabled(if: FetchProgram.isSanitized))
+    @Test("Too few file descriptors are named as that", .disabled(if: Extent.isSanitized))
     func descriptors() async throws {
         // Enough for the part files and for what Dispatch needs, which stops the process without, and not for
         // the connections.

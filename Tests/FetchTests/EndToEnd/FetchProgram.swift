@@ -82,9 +82,6 @@ final class FetchProgram: Sendable {
 
     struct NotFound: Error {}
 
-    /// Whether this process, and therefore the program, was built with a sanitizer.
-    static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
-
     /// Runs the program to its end, and checks what is expected: its exit status, words in its errors, and the names
     /// of the files that are then in its folder.
     @discardableResult

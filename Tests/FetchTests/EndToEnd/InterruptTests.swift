@@ -194,7 +194,7 @@ struct InterruptTests: ProgramSuite {
     // A sanitizer's runtime does not start under such a limit.
     @Test(
         "When the disk is full, the file fails by its name, nothing of it is left, and the others are fetched",
-        .disabled(if: FetchProgram.isSanitized))
+        .disabled(if: Extent.isSanitized))
     func noRoom() async throws {
         // A limit on the size of files simulates a full disk.
         let outcome = try await fetch.run(
