@@ -8,15 +8,15 @@ import Testing
 @Suite("Properties of finished runs", .ownThreads, .watchdog)
 struct PropertyTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
-    private static let programs = Extent.programs(400, share: 0.2)
+    private static let programs = Extent.programs(400, share: 1 / 6)
 
     @Test(
         "C1-C7, F1-F4, L1-L5, P1, Z1-Z3, U1, V1-V3, Q1-Q6, A1, A2: programs that combine what the library has",
-        arguments: Program.Theme.allCases)
-    func programs(theme: Program.Theme) {
+        arguments: UserProgram.Theme.allCases)
+    func programs(theme: UserProgram.Theme) {
         var events = 0
         for seed in Self.firstSeed..<(Self.firstSeed + Self.programs) {
-            let program = Program.random(theme, seed: seed)
+            let program = UserProgram.random(theme, seed: seed)
             let verdict = Verdict(program, seed: seed)
             events += verdict.history.end
             guard let violation = verdict.violations.first else { continue }

@@ -34,7 +34,7 @@ let package = Package(
         instrumented("DeferredTracing", ["Deferred"]),
         instrumented("Multicast", ["Deferred"]),
 
-        // What the model of the contract and its programs, in explore/Model, share with the library's tests.
+        // What the model of the contract and its programs, in explore/Model, need.
         .target(name: "TestSupport", dependencies: ["Deferred"], swiftSettings: settings),
         .executableTarget(
             name: "explore",

@@ -21,12 +21,36 @@ extension Property {
                     guard case .link(_, .here) = made.position.kind else { return false }
                     return made.position.inputs == [id]
                 }.compactMap { made in
-                    history.runs[made.position.id]?.first.map { (attached: made.time, run: $0) }
-                }.filter { $0.run.input != .cancelled }.sorted { $0.attached < $1.attached }
+                    history.runs[made.position.id]?.first.map {
+                        (made: made.time, attached: history.attached[made.position.id] ?? .max, run: $0)
+                    }
+                }.filter { $0.run.input != .cancelled }.sorted { $0.run.began < $1.run.began }
                 return zip(runs, runs.dropFirst()).compactMap { first, second in
-                    first.run.ended < second.run.began
+                    let isInOrder = first.run.ended < second.run.began && first.made < second.attached
+                    return isInOrder
                         ? nil
-                        : "the callback d\(second.run.call.id) of d\(id) ran before d\(first.run.call.id) had ended"
+                        : "the callbacks of d\(id) overlapped, or ran out of order: d\(first.run.call.id), d\(second.run.call.id)"
+                }
+            }
+        },
+        Property("F4: all callbacks of a Deferred run before those further downstream") { history in
+            let runs = history.made.values.compactMap { made -> (upstream: Int, run: History.Running)? in
+                guard case .link = made.position.kind, let run = history.runs[made.position.id]?.first,
+                    run.input != .cancelled
+                else { return nil }
+                return (made.position.inputs[0], run)
+            }
+            return runs.flatMap { below -> [String] in
+                guard let (upstream, above) = runs.first(where: { $0.run.call.id == below.upstream }),
+                    above.end?.deferred == nil, history.attached[below.run.call.id] ?? .max < above.began
+                else { return [] }
+                return runs.compactMap { _, beside in
+                    guard history.made[beside.call.id]!.position.inputs == [upstream],
+                        case .link(_, .here) = history.kind(beside.call.id),
+                        history.attached[beside.call.id] ?? .max < above.began,
+                        beside.began > below.run.began
+                    else { return nil }
+                    return "the callback of d\(beside.call.id) ran after that of d\(below.run.call.id)"
                 }
             }
         },
@@ -34,16 +58,22 @@ extension Property {
         Property("P1: nothing that is attached to what is paused is notified of its outcome") { history in
             var counts: [Int: Int] = [:]
             var violations: [String] = []
+            // Another thread may be about to call one when the pause begins.
+            var areBeingCalled: Set<Int> = []
             for (time, event) in history.events.enumerated() {
                 switch event {
-                case .paused(let id): counts[id, default: 0] += 1
-                case .unpaused(let id): counts[id] = max(0, (counts[id] ?? 0) - 1)
+                case .paused(let id):
+                    counts[id, default: 0] += 1
+                    if history.isThreaded, history.isSettled(id, at: time) { areBeingCalled.insert(id) }
+                // Of two calls that overlap, either may be first.
+                case .unpaused(let id): counts[id] = max(history.isThreaded ? -9 : 0, (counts[id] ?? 0) - 1)
                 case .closing: return violations
-                case .began(let call, let input?) where input != .cancelled:
+                case .began(let call, let input?) where input != .cancelled && !history.isInItsBox(input):
                     guard case .link(_, .here) = history.kind(call.id),
                         let upstream = history.made[call.id]?.position.inputs.first,
                         counts[upstream] ?? 0 > 0,
-                        !history.isOutOfSight(upstream, at: time), history.isPending(call.id, at: time)
+                        !history.isOutOfSight(upstream, at: time), history.isPending(call.id, at: time),
+                        areBeingCalled.remove(upstream) == nil
                     else { continue }
                     violations.append("d\(call.id) was notified of d\(upstream), which is paused")
                 default: break
@@ -65,6 +95,9 @@ extension Property {
                         history.isPending(other, at: quiet)
                     else { return nil }
                     return "the body of d\(call.id) began while d\(other) had the permit"
+                case .limited?
+                where history.runs[call.id]!.contains(where: { $0.began < time && $0.ended > time }):
+                    return "the list d\(call.id) began an element while it began another"
                 case .limited(let limit)?:
                     let others = (history.runs[call.id] ?? []).filter { run in
                         run.began < time
@@ -83,7 +116,7 @@ extension Property {
                         $0.position.kind == .latest(latest) && $0.time > history.made[id]!.time
                     })
                     .map(\.time).min(),
-                    !history.isSettled(id, at: next)
+                    !history.isSettled(id, at: history.isThreaded ? history.end : next)
                 else { return nil }
                 for (position, _) in history.made.values where position.inputs == [id] {
                     if case .link = position.kind, case .value? = history.runs[position.id]?.first?.input {

@@ -8,7 +8,8 @@ extension Property {
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
                     history.isSettled(id, at: quiet)
-                        || history.isAnswered(id, since: cancel.began, at: quiet, concerned)
+                        || history.isAnswered(id, since: cancel.began, at: quiet, history.reached(by: cancel))
+                        || history.isThreaded && history.wasOvertaken(cancel, upstream: id, quiet)
                         ? nil
                         : "d\(id) is pending, cancelled by cancel() of \(cancel.targets) at \(cancel.began)"
                 }
@@ -45,7 +46,11 @@ extension Property {
                     guard history.isPending(id, at: cancel.began),
                         case .link(_, let place) = history.kind(id),
                         !history.isOutOfSight(id, at: cancel.began), place == .here,
-                        let run = history.runs[id]?.first, run.began > cancel.began, run.input != .cancelled
+                        let run = history.runs[id]?.first, run.input != .cancelled,
+                        // A time limit is an answer.
+                        !history.isInItsBox(run.input), !(history.isThreaded && run.input == .timedOut),
+                        // Another thread's completion may overtake the cancel.
+                        run.began > (history.isThreaded ? cancel.ended : cancel.began)
                     else { return nil }
                     let above = history.upstream([id], at: cancel.began)
                     let isAnswered = above.contains { other in
@@ -63,7 +68,9 @@ extension Property {
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
                     guard case .locked = history.kind(id),
-                        let run = history.runs[id]?.first(where: { $0.began > cancel.began })
+                        let run = history.runs[id]?.first(where: {
+                            $0.began > (history.isThreaded ? cancel.ended : cancel.began)
+                        })
                     else { return nil }
                     return "the body of d\(id) began at \(run.began), after its cancel at \(cancel.began)"
                 }
@@ -94,23 +101,79 @@ extension History {
         if waits(id, at: quiet).contains(where: { wasPaused($0, since: time, until: quiet) }) { return true }
         switch kind(id) {
         case .task: return true
-        case .link(_, .stored) where !(runs[id]?.contains { $0.ended < time } ?? false): return true
+        case .link where isDispatched(id) && !(runs[id]?.contains { $0.ended < time } ?? false): return true
         default: break
         }
         return waits(id, at: quiet).contains { other in
-            (concerned.contains(other) || hasCancelledConsumer(other, at: quiet))
+            let isReturned = runs[id]?.contains { $0.end?.deferred == other && $0.ended > time } ?? false
+            let isDispatched = isThreaded && isDispatched(other)
+            return
+                (isReturned || isDispatched || concerned.contains(other)
+                || hasCancelledConsumer(other, at: quiet))
                 && isPending(other, at: quiet)
                 && isAnswered(other, since: time, at: quiet, concerned, seen.union([id]))
         }
     }
 
+    /// Whether another thread has decided first what the cancel came to, or consumed it meanwhile.
+    fileprivate func wasOvertaken(_ cancel: Cancel, upstream id: Int, _ quiet: Int) -> Bool {
+        func isAbove(_ other: Int) -> Bool { id == other || upstream([other], at: cancel.began).contains(id) }
+        let isConsumed = events[cancel.began..<quiet].contains {
+            if case .waited(let other, _, _) = $0 { isAbove(other) } else { false }
+        }
+        // A source that is being completed follows until that call returns.
+        let isFollowed = follows.contains { source, others in
+            guard let end = completions[source]?.time, cancel.began < end, end < quiet else { return false }
+            return others.contains { isAbove($0.other) || $0.other == id }
+        }
+        let others = overlapping(cancel)
+        return isConsumed || isFollowed
+            || cancel.concerned.contains { one in
+                let inputs = waits(one, at: cancel.began)
+                guard inputs.count > 1, isAbove(one) else { return false }
+                if let outcome = outcomes[one], outcome != .cancelled { return true }
+                return inputs.contains { input in
+                    let isOther = outcomes[input].map { $0 != .cancelled } ?? false
+                    return isSettled(input, at: isOther ? quiet : cancel.began)
+                        || dropped[input].map { $0 < quiet } ?? false
+                        || others.contains { $0.concerned.contains(input) }
+                }
+            }
+    }
+
+    private func overlapping(_ cancel: Cancel) -> [Cancel] {
+        cancels.values.filter {
+            $0.began != cancel.began && $0.began < cancel.ended && $0.ended > cancel.began
+        }
+    }
+
+    /// What a cancel concerns, and those that overlap with it: what any of them reaches may answer all.
+    fileprivate func reached(by cancel: Cancel) -> Set<Int> {
+        isThreaded
+            ? overlapping(cancel).reduce(cancel.concerned) { $0.union($1.concerned) } : cancel.concerned
+    }
+
     /// Whether something is attached that a dispatcher has yet to run: if it was cancelled, it is no consumer any more.
     private func hasCancelledConsumer(_ id: Int, at time: Int) -> Bool {
-        consumers(id, at: time).contains { if case .link(_, .stored) = kind($0) { true } else { false } }
+        consumers(id, at: time).contains(where: isDispatched)
+    }
+
+    private func isDispatched(_ id: Int) -> Bool {
+        switch kind(id) {
+        case .link(_, .stored), .link(_, .released): true
+        default: false
+        }
     }
 
     private func isConsumedAnew(_ id: Int, since time: Int, at quiet: Int, _ seen: Set<Int> = []) -> Bool {
-        consumers(id, at: quiet).contains { other in
+        if isThreaded,
+            made.values.contains(where: {
+                $0.time > time && $0.time < quiet && $0.position.inputs.contains(id)
+            })
+        {
+            return true
+        }
+        return consumers(id, at: quiet).contains { other in
             isNew(other, attachedTo: id, since: time)
                 || !seen.contains(other) && isConsumedAnew(other, since: time, at: quiet, seen.union([id]))
         }
@@ -119,6 +182,9 @@ extension History {
     private func isNew(_ consumer: Int, attachedTo id: Int, since time: Int) -> Bool {
         if made[consumer]!.time > time { return true }
         if follows[consumer]?.contains(where: { $0.other == id && $0.time > time }) ?? false { return true }
+        if case .task = kind(consumer), runs[consumer]?.contains(where: { $0.began > time }) ?? false {
+            return true
+        }
         return runs[consumer]?.contains { $0.end?.deferred == id && $0.ended > time } ?? false
     }
 

@@ -13,7 +13,8 @@ extension Property {
         Property("C6: each Task ends") { history in
             history.ids.compactMap { id in
                 guard case .task? = history.kind(id) else { return nil }
-                return history.settled[id] == nil ? "the Task t\(id) never ended" : nil
+                let count = history.events.count { if case .awaited(id, _) = $0 { true } else { false } }
+                return count == 1 ? nil : "the Task t\(id) ended \(count) times"
             }
         },
     ]

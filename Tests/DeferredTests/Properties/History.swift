@@ -21,13 +21,16 @@ struct History {
         let target: Int
         let added: Int
         let wasPending: Bool
+        /// When the call that added it had returned.
+        var attached = Int.max
         var runs: [(time: Int, outcome: Outcome)] = []
     }
 
-    let events: [Log.Event]
+    let events: [RunLog.Event]
     let end: Int
     private(set) var made: [Int: (position: Made, time: Int)] = [:]
-    private var attached: [Int: Int] = [:]
+    /// When the call that made it had returned: what it is attached to has it as a consumer.
+    private(set) var attached: [Int: Int] = [:]
     private(set) var runs: [Int: [Running]] = [:]
     private(set) var follows: [Int: [(other: Int, time: Int)]] = [:]
     private(set) var cancels: [Int: Cancel] = [:]
@@ -35,15 +38,21 @@ struct History {
     /// Completions that were accepted.
     private(set) var completions: [Int: (outcome: Outcome, time: Int)] = [:]
     private(set) var dropped: [Int: Int] = [:]
+    private(set) var resolverDropped: [Int: Int] = [:]
+    /// What was read of a position.
+    private(set) var outcomes: [Int: Outcome] = [:]
+    /// Whether threads act while others are in the midst of a call.
+    let isThreaded: Bool
     private(set) var quiet: [Int] = []
     private(set) var closing = 0
     private(set) var closed = 0
     private(set) var settled: [Int: Int] = [:]
     private var decided: [Int: Int] = [:]
     private(set) var looked: Set<Int> = []
-    private(set) var wasEverPaused: Set<Int> = []
+    private(set) var reached: Set<Int> = []
 
-    init(_ log: Log) {
+    init(_ log: RunLog, isThreaded: Bool = false) {
+        self.isThreaded = isThreaded
         events = log.events
         end = events.count
         for (time, event) in events.enumerated() {
@@ -60,6 +69,7 @@ struct History {
                 if end.deferred == nil, case .link = made[call.id]?.position.kind { settle(call.id, time) }
             case .finalizerAdded(let id, let target, let wasPending):
                 finalizers[id] = Finalizer(id: id, target: target, added: time, wasPending: wasPending)
+            case .finalizerAttached(let id): finalizers[id]?.attached = time
             case .finalizerRan(let id, let outcome): finalizers[id]?.runs.append((time, outcome))
             case .followed(let id, let other): follows[id, default: []].append((other, time))
             case .completed(let id, let outcome, let isAccepted):
@@ -68,20 +78,25 @@ struct History {
                 cancels[number] = Cancel(targets: targets, began: time)
             case .cancelEnded(let number): cancels[number]?.ended = time
             case .dropped(let id): dropped[id] = time
+            case .resolverDropped(let id): resolverDropped[id] = time
             case .settled(let id): settle(id, time)
             case .decided(let id): decided[id] = time
-            case .awaited(let id, _): settle(id, time)
-            case .looked(let id, let outcome): if outcome != nil { looked.insert(id) }
-            case .paused(let id): wasEverPaused.insert(id)
+            case .awaited(let id, let outcome):
+                settle(id, time)
+                outcomes[id] = outcome
+            case .looked(let id, let outcome?):
+                looked.insert(id)
+                outcomes[id] = outcome
+            case .waited(let id, let outcome, _):
+                if outcome != .timedOut, outcome != .wouldDeadlock { looked.insert(id) }
             case .quiet: quiet.append(time)
             case .closing: closing = time
             case .closed: closed = time
             default: break
             }
         }
-        for number in cancels.keys {
-            cancels[number]!.concerned = concerned(cancels[number]!.targets, at: cancels[number]!.began)
-        }
+        reached = findReached()
+        for number in cancels.keys { cancels[number]!.concerned = concerned(cancels[number]!) }
     }
 
     private mutating func settle(_ id: Int, _ time: Int) { settled[id] = min(settled[id] ?? .max, time) }
@@ -106,6 +121,12 @@ struct History {
         runs[id]?.contains { $0.began < time && $0.ended > time } ?? false
     }
 
+    /// A value with onUndelivered is taken out of its box just before its closure runs: another thread may act meanwhile.
+    func isInItsBox(_ input: Outcome?) -> Bool {
+        guard isThreaded, case .value(let value)? = input else { return false }
+        return events.contains(.returnable(value))
+    }
+
     /// What a pending position waits for.
     func waits(_ id: Int, at time: Int) -> [Int] {
         guard let position = made[id]?.position, !isSettled(id, at: time) else { return [] }
@@ -123,9 +144,8 @@ struct History {
         case .retry, .locked, .latest, .worker:
             guard let run = before.last, run.ended < time else { return [] }
             return run.end?.deferred.map { [$0] } ?? []
-        case .cached(let cache, let key):
-            let requests = made.values.filter { $0.position.kind == .cached(cache: cache, key: key) }
-                .flatMap { runs[$0.position.id] ?? [] }.filter { $0.began < time && $0.ended < time }
+        case .cached:
+            let requests = requests(of: position).filter { $0.began < time && $0.ended < time }
             return requests.max { $0.began < $1.began }?.end?.deferred.map { [$0] } ?? []
         }
     }
@@ -150,6 +170,20 @@ struct History {
         } ?? false
     }
 
+    /// What a cancel concerns, together with those that are in progress when it begins, if nothing has answered since.
+    private func concerned(_ cancel: Cancel) -> Set<Int> {
+        let others = cancels.values.filter { $0.began < cancel.began && $0.ended > cancel.began }
+        let first = others.map(\.began).min() ?? cancel.began
+        let isUnanswered = events[first..<cancel.began].allSatisfy {
+            switch $0 {
+            case .cancelBegan, .cancelEnded, .settled, .looked, .dropped: true
+            default: false
+            }
+        }
+        let together = isThreaded && isUnanswered ? others.flatMap(\.targets) : []
+        return concerned(cancel.targets + together, at: cancel.began)
+    }
+
     /// What a cancel of these concerns: them, and what they wait for and nothing else consumes (C3, C4).
     func concerned(_ targets: [Int], at time: Int) -> Set<Int> {
         var concerned = Set(targets.filter { isPending($0, at: time) })
@@ -169,6 +203,44 @@ struct History {
         }
         return concerned
     }
+
+    /// The closures that began requests of the same key.
+    private func requests(of position: Made) -> [Running] {
+        made.values.filter { $0.position.kind == position.kind }.flatMap { runs[$0.position.id] ?? [] }
+    }
+
+    /// What a position has waited for at any time.
+    private func everWaited(_ id: Int) -> [Int] {
+        guard let position = made[id]?.position else { return [] }
+        let closures = if case .cached = position.kind { requests(of: position) } else { runs[id] ?? [] }
+        return position.inputs + (follows[id] ?? []).map(\.other) + closures.compactMap { $0.end?.deferred }
+    }
+
+    /// What has been upstream of a position at any time.
+    func everUpstream(_ id: Int, beyondShields: Bool = true) -> Set<Int> {
+        var found: Set<Int> = []
+        var next = [id]
+        while let id = next.popLast() {
+            if !beyondShields, kind(id) == .shielded { continue }
+            for other in everWaited(id) where found.insert(other).inserted { next.append(other) }
+        }
+        return found
+    }
+
+    /// What a cancel may have come to: its own, of what is below it, of a time limit, or of a list that is decided.
+    private func findReached() -> Set<Int> {
+        let roots =
+            cancels.values.flatMap(\.targets)
+            + ids.filter { other in
+                switch kind(other) {
+                case .timeout, .list(_, _, cancelsRemaining: true), .limited, .latest: true
+                default: false
+                }
+            }
+        return Set(roots).union(roots.flatMap { everUpstream($0, beyondShields: false) })
+    }
+
+    func mayBeCancelled(_ id: Int) -> Bool { reached.contains(id) }
 
     /// What is upstream of these, whoever consumes it.
     ///
@@ -194,5 +266,5 @@ struct Property: Sendable {
         (self.name, self.violations) = (name, violations)
     }
 
-    static let all = cancels + finalizers + values + reports + callbacks + endings
+    static let all = cancels + finalizers + values + outcomes + reports + callbacks + endings
 }

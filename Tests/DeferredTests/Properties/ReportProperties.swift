@@ -15,7 +15,7 @@ extension Property {
                 // The inputs of a list with a limit, and the jobs of a worker, are reported with its line.
                 case .limited?, .worker?: return nil
                 // What passes to a dispatcher that releases it has two failures: the one that it was to receive, and its own.
-                case .link(_, .dropping)?, .link(_, .stored)?: return nil
+                case .link(_, .dropping)?, .link(_, .stored)?, .link(_, .released)?: return nil
                 default: break
                 }
                 if reports.count > 1 { return "d\(id) was reported \(reports.count) times" }
@@ -31,6 +31,28 @@ extension Property {
                 return handler.map {
                     "\(report) of d\(id) was reported, though d\($0.position.id) received it"
                 }
+            }
+        },
+        // The first late result after a cancel is dropped.
+        Property("F1, C2: each further completion is reported, but one after a cancel") { history in
+            history.ids.compactMap { id in
+                let refused = history.events.count {
+                    if case .completed(id, _, accepted: false) = $0 { true } else { false }
+                }
+                let reported = history.events.count { $0 == .reported(.alreadySettled(made: id)) }
+                let least = history.mayBeCancelled(id) ? max(0, refused - 1) : refused
+                return least <= reported && reported <= refused
+                    ? nil : "\(refused) completions of d\(id) came too late, and \(reported) were reported"
+            }
+        },
+        Property("U1: an abandonment that nothing waited for is not reported") { history in
+            history.ids.compactMap { id in
+                guard case .link(_, let place)? = history.kind(id), place != .here, place != .inline,
+                    history.reports(of: id).contains(.abandoned), !history.isHandled(id),
+                    let upstream = history.outcomes[history.made[id]!.position.inputs[0]],
+                    upstream != .abandoned
+                else { return nil }
+                return "d\(id) was reported: its dispatcher released its work, and nothing waited for it"
             }
         },
         Property("U1: a cancel is never reported") { history in
@@ -59,10 +81,7 @@ extension History {
     /// The same, of a position that no cancel has touched.
     fileprivate func failure(of id: Int) -> Outcome? {
         guard let failure = ownFailure(id) else { return nil }
-        let isCancelled = cancels.values.contains { cancel in
-            cancel.targets.contains { $0 == id || upstream([$0], at: cancel.began).contains(id) }
-        }
-        return isCancelled || runs[id]?.contains(where: { $0.call.role == .canceller }) ?? false
+        return mayBeCancelled(id) || runs[id]?.contains(where: { $0.call.role == .canceller }) ?? false
             ? nil : failure
     }
 

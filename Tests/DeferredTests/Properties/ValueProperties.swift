@@ -7,7 +7,7 @@ extension Property {
             var returned: [Int: Int] = [:]
             for event in history.events {
                 switch event {
-                case .completed(_, .value(let value), _), .put(let value): expected.insert(value)
+                case .returnable(let value): expected.insert(value)
                 case .received(let value): received.insert(value)
                 case .returned(let value), .left(let value): returned[value, default: 0] += 1
                 default: break

@@ -8,15 +8,20 @@ struct Verdict {
     let history: History
     private(set) var violations: [Violation] = []
 
-    init(_ program: Program, seed: UInt64) {
+    init(_ program: UserProgram, seed: UInt64) {
         let run = Run.run(program, seed: seed)
-        history = History(run.log)
+        self.init(run.log, isThreaded: !program.threads.isEmpty)
+        for text in run.remains { violations.append(Violation(property: Self.nothingRemains, text: text)) }
+    }
+
+    /// - Parameter isThreaded: Whether threads act while others are in the midst of a call.
+    init(_ log: RunLog, isThreaded: Bool) {
+        history = History(log, isThreaded: isThreaded)
         for property in Property.all {
             for text in property.violations(history) {
                 violations.append(Violation(property: property.name, text: text))
             }
         }
-        for text in run.remains { violations.append(Violation(property: Self.nothingRemains, text: text)) }
     }
 
     func contradicts(_ property: String) -> Bool { violations.contains { $0.property == property } }

@@ -166,9 +166,9 @@ struct RecordingBoundsTests {
     func programs() throws {
         let count = Extent.isSanitized ? 50 : Extent.programs(250, share: 0.01)
         for seed in 77_000..<(77_000 + count) {
-            let program = ProgramGenerator.program(seed: seed)
-            let recording = DeferredDiagnostics.startRecording(madeIn: ["DeferredTests/EngineMachine.swift"])
-            let comparison = Comparison(program)
+            let program = UserProgram.random(.order, seed: seed)
+            let recording = DeferredDiagnostics.startRecording(madeIn: ["DeferredTests/Run.swift"])
+            let comparison = OrderComparison(program)
             recording.stop()
             #expect(comparison.difference == nil, "DEFERRED_SEED=\(seed)")
             Recorded.check(recording.events(), "DEFERRED_SEED=\(seed)")

@@ -2,6 +2,10 @@ import Deferred
 import DeferredTesting
 import TestSupport
 
+#if INTERLEAVING
+import CInterleaving
+#endif
+
 /// Runs a program on the library, and keeps its log.
 ///
 /// Callbacks refer to positions by number. Nothing but the table retains their handles.
@@ -11,7 +15,7 @@ final class Run: @unchecked Sendable {
     /// Two of each kind of object.
     static let objects = 1...2
 
-    var log = Log()
+    var log = RunLog()
     /// Lets another thread of the program go on.
     var pass: () -> Void = {}
 
@@ -19,7 +23,13 @@ final class Run: @unchecked Sendable {
     /// What the list of a position is decided with, once it is: for positions whose list is not known to be.
     private var decisions: [Int: () -> [Int]?] = [:]
     private var resolvers: [Int: Deferred<Int>.Resolver] = [:]
+    /// Those that cancellers have kept.
+    private var kept: [Int: Deferred<Int>.Resolver] = [:]
+    #if INTERLEAVING
+    private var tasks: [Int: AwaitProbe] = [:]
+    #else
     private var tasks: [Int: Task<Void, Never>] = [:]
+    #endif
     private var pending: [Int] = []
     private var pauses: [Int: Int] = [:]
     private var nextNumber = 100
@@ -31,39 +41,72 @@ final class Run: @unchecked Sendable {
     private let stored = QueueingDispatcher()
     private let clock = ManualClock()
     private let executor = StoredJobs()
-    private let semaphores = objects.map { _ in DeferredSemaphore(1) }
-    private let queues = objects.map { _ in DeferredQueue<Int>() }
+    /// One that nothing else retains, until the program releases it.
+    private var releasedDispatcher: QueueingDispatcher? = QueueingDispatcher()
+    private let semaphores: [DeferredSemaphore]
+    private let queues: [DeferredQueue<Int>]
     private let caches: [DeferredCache<Int, Int>]
     private let latests: [DeferredLatest]
 
-    init() {
-        let clock = clock
-        caches = Self.objects.map { _ in DeferredCache(timer: clock) }
-        latests = Self.objects.map { _ in DeferredLatest(timer: clock) }
+    /// - Parameter hasObjects: Whether the program uses semaphores, queues, caches or latest calls.
+    private init(hasObjects: Bool) {
+        let (clock, objects) = (clock, Self.objects.prefix(hasObjects ? 2 : 0))
+        semaphores = objects.map { _ in DeferredSemaphore(1) }
+        queues = objects.map { _ in DeferredQueue<Int>() }
+        caches = objects.map { _ in DeferredCache(timer: clock) }
+        latests = objects.map { _ in DeferredLatest(timer: clock) }
     }
 
     // MARK: The course of a run
 
     /// Runs a program of one thread, or one whose threads take the turns that `seed` decides.
-    static func run(_ program: Program, seed: UInt64 = 0) -> Run {
-        let run = Run()
-        for step in program.steps { run.outer(step) }
-        if !program.threads.isEmpty {
-            let turns = Turns(seed: seed)
-            run.pass = turns.pass
-            turns.run(program.threads.map { steps in { for step in steps { run.outer(step) } } }) {
-                run.add(.quiet)
-            }
-            run.pass = {}
-        }
+    static func run(_ program: UserProgram, seed: UInt64 = 0) -> Run {
+        let run = Run(hasObjects: true)
+        let turns = program.threads.isEmpty ? nil : Turns(program.threads.count, seed: seed)
+        run.run(program, pass: turns?.pass ?? {}) { turns?.run($0) }
         run.close()
         return run
     }
 
+    /// Performs the steps of a program, and then those of its threads, each in a closure that is passed to `inTurns`.
+    private func run(_ program: UserProgram, pass: @escaping () -> Void, _ inTurns: ([() -> Void]) -> Void) {
+        for step in program.steps { outer(step) }
+        if program.threads.isEmpty { return }
+        self.pass = pass
+        isShared = true
+        inTurns(program.threads.map { steps in { [self] in for step in steps { outer(step) } } })
+        self.pass = {}
+    }
+
+    #if INTERLEAVING
+    /// Runs a program whose threads the scheduler lets go on, and returns how that ended.
+    static func scheduled(_ program: UserProgram, _ inTurns: ([() -> Void]) -> Int) -> (run: Run, status: Int)
+    {
+        let run = Run(hasObjects: program.hasObjects)
+        var status = IL_ENDED
+        run.run(program, pass: { il_point(nil, IL_YIELD) }) { status = inTurns($0) }
+        if status == IL_ENDED {
+            run.add(.quiet)
+            run.lookAtAll()
+            let hasTimers =
+                run.log.events.contains(where: run.isPendingTimeout) || run.clock.scheduled.isEmpty
+            run.close()
+            if !hasTimers { run.remains.append("a time limit that is still set") }
+        }
+        return (run, status)
+    }
+    #endif
+
+    /// Whether that is a position that waits, and has a time limit.
+    private func isPendingTimeout(_ event: RunLog.Event) -> Bool {
+        guard case .made(let made) = event, made.kind == .timeout else { return false }
+        return positions[made.id].map { !$0.isSettled } ?? true
+    }
+
     /// Performs a step of the program, which no callback encloses.
     func outer(_ step: Step) {
-        reporting { perform(step) }
         pass()
+        reporting { asUser(isClosure: false) { perform(step) } }
     }
 
     /// Ends the program: runs all that waits, releases what could complete anything, then everything.
@@ -73,6 +116,7 @@ final class Run: @unchecked Sendable {
         reporting {
             for (id, count) in pauses { for _ in 0..<max(0, count) { positions[id]?.unpause() } }
             for queue in queues { queue.finish() }
+            dropDispatcher()
             runAll()
         }
         reporting {
@@ -91,7 +135,7 @@ final class Run: @unchecked Sendable {
         }
         add(.closed)
         reporting {
-            while !positions.isEmpty || !resolvers.isEmpty {
+            while !positions.isEmpty || !resolvers.isEmpty || !kept.isEmpty {
                 while let id = positions.keys.min() { drop(id) }
                 withExtendedLifetime(takeResolvers()) {}
                 runAll()
@@ -108,9 +152,9 @@ final class Run: @unchecked Sendable {
 
     /// Their release runs callbacks, which use the table.
     private func takeResolvers() -> [Deferred<Int>.Resolver] {
-        let taken = resolvers.keys.sorted().map { resolvers[$0]! }
-        let before = resolvers
-        resolvers = [:]
+        let taken = (resolvers.keys.sorted().map { resolvers[$0]! }) + kept.keys.sorted().map { kept[$0]! }
+        let before = (resolvers, kept)
+        (resolvers, kept) = ([:], [:])
         withExtendedLifetime(before) {}
         return taken
     }
@@ -125,16 +169,45 @@ final class Run: @unchecked Sendable {
     /// What is left at the end: closures that the library retains, permits that are taken, requests, timers.
     private(set) var remains: [String] = []
     private var isCompletable: Set<Int> = []
+    /// Whether one thread may release what another uses.
+    private var isShared = false
 
     private func reporting(_ body: () -> Void) {
+        #if INTERLEAVING
+        // A handler for a scope is bound in the thread of the system, which all threads of the run share.
+        Self.report = { [self] in add(.reported(Report($0))) }
+        body()
+        #else
         DeferredDiagnostics.withHandler({ [self] in add(.reported(Report($0))) }, body)
-        if tasksOfUser == 0 { add(.quiet) }
+        #endif
+        if runningCount == 0 { add(.quiet) }
     }
 
-    /// The closures of the user's that run, and the steps of threads.
-    private var tasksOfUser = 0
+    #if INTERLEAVING
+    /// What is called with each diagnostic.
+    nonisolated(unsafe) static var report: (DeferredDiagnostic) -> Void = { _ in }
+    private var thread: UInt { il_thread() }
+    #else
+    private let thread: UInt = 0
+    #endif
+    /// The steps and closures that run, and the closures on each thread.
+    private var runningCount = 0
+    private var closuresOf: [UInt: Int] = [:]
 
-    private func add(_ event: Log.Event) {
+    private func asUser(isClosure: Bool = true, _ body: () -> Void) {
+        runningCount += 1
+        if isClosure { closuresOf[thread, default: 0] += 1 }
+        body()
+        runningCount -= 1
+        if isClosure { closuresOf[thread]! -= 1 }
+    }
+
+    /// Adds an event, after those of what is seen to be settled since the last.
+    private func add(_ event: RunLog.Event) {
+        #if INTERLEAVING
+        il_unscheduled(true)
+        defer { il_unscheduled(false) }
+        #endif
         for (id, decision) in decisions.sorted(by: { $0.key < $1.key }) {
             guard let values = decision() else { continue }
             decisions[id] = nil
@@ -149,6 +222,11 @@ final class Run: @unchecked Sendable {
             return false
         }
         log.add(event)
+    }
+
+    /// Adds what has become of each position. (That handles their failures.)
+    private func lookAtAll() {
+        for id in positions.keys.sorted() { look(id, positions[id]!) }
     }
 
     private func number() -> Int {
@@ -178,6 +256,7 @@ final class Run: @unchecked Sendable {
                     ? .rejected(Failure(number: number), line: UInt(id))
                     : .resolved(number, onUndelivered: { [self] in add(.returned($0)) }, line: UInt(id))
             }
+            if !fails { add(.returnable(number)) }
             add(.completed(id, fails ? .failure(number) : .value(number), accepted: true))
         case .link(let id, let target, let form, let place, let script):
             with(target) { upstream in
@@ -264,7 +343,7 @@ final class Run: @unchecked Sendable {
             }
         case .put(_, let queue):
             let element = number()
-            add(.put(element))
+            add(.returnable(element))
             if (try? queues[queue - 1].put(element)) == nil { add(.left(element)) }
         case .finish(let queue): queues[queue - 1].finish()
         case .finally(let id, let target, let steps): finally(id, target, steps)
@@ -280,7 +359,12 @@ final class Run: @unchecked Sendable {
                     }
                 }
             }
-        case .complete(_, let target, let fails): complete(target, fails)
+        case .complete(let id, let target, let fails): complete(id, target, fails)
+        case .completeKept(let target):
+            guard let resolver = kept[target] else { return }
+            let number = number()
+            let isAccepted = resolver.resolve(number, line: UInt(target))
+            add(.completed(target, .value(number), accepted: isAccepted))
         case .cancel(let target): with(target) { position in cancelling([target]) { position.cancel() } }
         case .cancelAll(let targets, let byBag):
             let targets = targets.filter { positions[$0] != nil }
@@ -297,9 +381,9 @@ final class Run: @unchecked Sendable {
         case .pause(let target):
             guard !isClosing else { return }
             with(target) {
-                add(.paused(target))
-                pauses[target, default: 0] += 1
                 $0.pause()
+                pauses[target, default: 0] += 1
+                add(.paused(target))
             }
         case .unpause(let target):
             with(target) {
@@ -308,7 +392,14 @@ final class Run: @unchecked Sendable {
                 $0.unpause()
             }
         case .drop(let target): drop(target)
+        case .dropResolver(let target):
+            guard let resolver = resolvers.removeValue(forKey: target) else { return }
+            add(.resolverDropped(target))
+            if isShared { pass() }
+            _ = consume resolver
+        case .dropDispatcher: dropDispatcher()
         case .look(let target): with(target) { look(target, $0) }
+        case .wait(let target): with(target) { wait(target, $0) }
         case .awaiting(let id, let target): with(target) { startTask(id, awaiting: target, $0) }
         case .cancelTask(let id):
             guard let task = tasks[id] else { return }
@@ -322,6 +413,7 @@ final class Run: @unchecked Sendable {
 
     private func with(_ id: Int, _ body: (Deferred<Int>) -> Void) {
         guard let position = positions[id] else { return }
+        if isShared { pass() }
         withExtendedLifetime(position) { body(position) }
     }
 
@@ -334,11 +426,19 @@ final class Run: @unchecked Sendable {
         add(.attached(made.id))
     }
 
+    /// Not inlined: the optimiser would release the dispatcher before the property is empty.
+    @inline(never)
+    private func dropDispatcher() {
+        let dispatcher = releasedDispatcher.take()
+        _ = consume dispatcher
+    }
+
     private func drop(_ id: Int) {
         guard let position = positions.removeValue(forKey: id) else { return }
         if position.isSettled { log.add(.settled(id)) }
         decisions[id] = nil
         add(.dropped(id))
+        if isShared { pass() }
         _ = consume position
     }
 
@@ -355,6 +455,18 @@ final class Run: @unchecked Sendable {
         add(.looked(id, outcome))
     }
 
+    /// Waits for the shortest time that there is.
+    private func wait(_ id: Int, _ position: Deferred<Int>) {
+        let isInside = closuresOf[thread] ?? 0 != 0
+        do {
+            let value = try position.wait(timeout: .nanoseconds(1))
+            add(.received(value))
+            add(.waited(id, .value(value), isInside: isInside))
+        } catch {
+            add(.waited(id, Outcome(error), isInside: isInside))
+        }
+    }
+
     private func source(_ id: Int, _ completion: Completion, _ script: Script?) {
         let canceller: (@Sendable (Deferred<Int>.Resolver) -> Void)? = script.map { script in
             let token = closures.begin()
@@ -363,7 +475,7 @@ final class Run: @unchecked Sendable {
                 runCanceller(id, script, resolver)
             }
         }
-        make(Made(id: id, kind: .source)) {
+        make(Made(id: id, kind: .source(completion))) {
             switch (completion, canceller) {
             case (.handle, nil): return Deferred(line: UInt(id))
             case (.handle, let canceller?): return Deferred(canceller: canceller, line: UInt(id))
@@ -379,44 +491,53 @@ final class Run: @unchecked Sendable {
     private func runCanceller(_ id: Int, _ script: Script, _ resolver: Deferred<Int>.Resolver) {
         let call = Call(id: id, role: .canceller)
         add(.began(call, nil))
-        tasksOfUser += 1
-        perform(script.steps)
-        pass()
-        tasksOfUser -= 1
+        asUser {
+            perform(script.steps)
+            pass()
+        }
         let number = number()
         switch script.answer {
         case .value:
             let isAccepted = resolver.resolve(
                 number, onUndelivered: { [self] in add(.returned($0)) }, line: UInt(id))
+            add(.returnable(number))
             add(.completed(id, .value(number), accepted: isAccepted))
             add(.ended(call, .value(number)))
         case .error:
             let isAccepted = resolver.reject(Failure(number: number), line: UInt(id))
             add(.completed(id, .failure(number), accepted: isAccepted))
             add(.ended(call, .error(number)))
+        case .keep:
+            kept[id] = resolver
+            add(.ended(call, .nothing))
         case .echo, .deferred: add(.ended(call, .nothing))
         }
     }
 
-    private func complete(_ target: Int, _ fails: Bool) {
+    /// One in three has a closure for values that nobody received.
+    private func complete(_ id: Int, _ target: Int, _ fails: Bool) {
         let number = number()
-        let giveBack = { @Sendable [self] (value: Int) in add(.returned(value)) }
-        let outcome = fails ? Outcome.failure(number) : .value(number)
+        let result: Result<Int, any Error> = fails ? .failure(Failure(number: number)) : .success(number)
+        let giveBack: (@Sendable (Int) -> Void)? =
+            id % 3 == 0 ? { @Sendable [self] in add(.returned($0)) } : nil
         var isAccepted = false
         if let resolver = resolvers[target] {
             isAccepted =
-                fails
-                ? resolver.reject(Failure(number: number), line: UInt(target))
-                : resolver.resolve(number, onUndelivered: giveBack, line: UInt(target))
+                switch result {
+                case .success(let value): resolver.resolve(value, onUndelivered: giveBack, line: UInt(target))
+                case .failure(let error): resolver.reject(error, line: UInt(target))
+                }
         } else if isCompletable.contains(target), let deferred = positions[target] {
             isAccepted =
-                fails
-                ? deferred.reject(Failure(number: number), line: UInt(target))
-                : deferred.resolve(number, onUndelivered: giveBack, line: UInt(target))
+                switch result {
+                case .success(let value): deferred.resolve(value, onUndelivered: giveBack, line: UInt(target))
+                case .failure(let error): deferred.reject(error, line: UInt(target))
+                }
         } else {
             return
         }
-        add(.completed(target, outcome, accepted: isAccepted))
+        if giveBack != nil, !fails { add(.returnable(number)) }
+        add(.completed(target, Outcome(result), accepted: isAccepted))
     }
 
     private func finally(_ id: Int, _ target: Int, _ steps: [Step]) {
@@ -426,22 +547,29 @@ final class Run: @unchecked Sendable {
             position.finally { [self] in
                 token.use()
                 add(.finalizerRan(id, Outcome($0)))
-                tasksOfUser += 1
-                perform(steps)
-                tasksOfUser -= 1
-                add(.finalizerEnded(id))
+                asUser { perform(steps) }
             }
+            add(.finalizerAttached(id))
         }
     }
 
     private func startTask(_ id: Int, awaiting target: Int, _ position: Deferred<Int>) {
-        #if !INTERLEAVING
         add(.made(Made(id: id, kind: .task, inputs: [target])))
-        tasks[id] = Task(executorPreference: executor) { [self] in
-            add(.began(Call(id: id), nil))
-            let outcome = Outcome(await position.result)
+        let resumed = { @Sendable [self] (outcome: Outcome) in
             if case .value(let value) = outcome { add(.received(value)) }
             add(.awaited(id, outcome))
+        }
+        #if INTERLEAVING
+        let probe = AwaitProbe()
+        tasks[id] = probe
+        executor.enqueue { [self] in
+            add(.began(Call(id: id), nil))
+            probe.start(position) { resumed($0 ? Outcome(probe.outcome(as: Int.self)) : .cancelled) }
+        }
+        #else
+        tasks[id] = Task(executorPreference: executor) { [self] in
+            add(.began(Call(id: id), nil))
+            resumed(Outcome(await position.result))
         }
         #endif
     }
@@ -484,10 +612,10 @@ final class Run: @unchecked Sendable {
     private func run(_ call: Call, _ script: Script, _ input: Outcome?) -> Ended {
         if case .value(let value)? = input { add(.received(value)) }
         add(.began(call, input))
-        tasksOfUser += 1
-        perform(script.steps)
-        pass()
-        tasksOfUser -= 1
+        asUser {
+            perform(script.steps)
+            pass()
+        }
         let ended = answer(script.answer, input)
         add(.ended(call, ended))
         return ended
@@ -514,6 +642,7 @@ final class Run: @unchecked Sendable {
             case .inline: InlineDispatcher()
             case .stored: stored
             case .dropping: DroppingDispatcher()
+            case .released: releasedDispatcher
             }
         let plain = { @Sendable [self] (input: Result<Int, any Error>) throws -> Int in
             token.use()
@@ -574,6 +703,8 @@ extension Outcome {
             case DeferredError.cycle: .cycle
             case DeferredError.timedOut: .timedOut
             case DeferredError.finished: .finished
+            case DeferredError.empty: .empty
+            case DeferredError.wouldDeadlock: .wouldDeadlock
             default: .other("\(error)")
             }
     }
@@ -594,14 +725,24 @@ extension Report {
 // MARK: Places
 
 /// Stores the jobs of Tasks until the program runs them.
-private final class StoredJobs: TaskExecutor, @unchecked Sendable {
-    private var jobs: [UnownedJob] = []
+private final class StoredJobs: @unchecked Sendable {
+    private var jobs: [() -> Void] = []
 
-    func enqueue(_ job: consuming ExecutorJob) { jobs.append(UnownedJob(job)) }
+    func enqueue(_ job: @escaping () -> Void) { jobs.append(job) }
 
     func runNext() -> Bool {
         guard !jobs.isEmpty else { return false }
-        jobs.removeFirst().runSynchronously(on: asUnownedTaskExecutor())
+        let job = jobs.removeFirst()
+        job()
         return true
     }
 }
+
+#if !INTERLEAVING
+extension StoredJobs: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        enqueue { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+#endif

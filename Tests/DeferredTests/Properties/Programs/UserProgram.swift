@@ -2,7 +2,7 @@
 ///
 /// Each number names one thing for the whole program: what a step makes, and the line that reports name. A step on
 /// something that is missing does nothing, so that any part of a program can be left out.
-struct Program: Sendable {
+struct UserProgram: Sendable {
     var steps: [Step] = []
     var threads: [[Step]] = []
 }
@@ -30,13 +30,20 @@ indirect enum Step: Sendable {
     case finally(Int, of: Int, [Step])
     case follow(Int, other: Int)
     case complete(Int, target: Int, fails: Bool)
+    /// Resolves a source through the resolver that its canceller has kept.
+    case completeKept(Int)
     case cancel(Int)
     /// Cancels several as one, by a list or by a bag.
     case cancelAll([Int], byBag: Bool)
     case pause(Int)
     case unpause(Int)
     case drop(Int)
+    case dropResolver(Int)
+    /// Releases the last reference to a dispatcher, but those of links that have submitted nothing to it yet.
+    case dropDispatcher
     case look(Int)
+    /// Waits for the shortest time that there is.
+    case wait(Int)
     case awaiting(Int, Int)
     case cancelTask(Int)
     case runJobs
@@ -47,12 +54,13 @@ indirect enum Step: Sendable {
 }
 
 /// How a source is completed: by its handles, or by a resolver that is apart from it.
-enum Completion: Sendable { case handle, resolver }
+enum Completion: Sendable, Hashable { case handle, resolver }
 
 /// Which outcomes a closure takes: those that its name says, or either by one or by two closures.
 enum Form: CaseIterable, Sendable { case value, error, either, pair }
 
-enum Place: Sendable { case here, inline, stored, dropping }
+/// Where a closure runs: on a dispatcher that runs it at once, stores it, releases it, or may itself be released.
+enum Place: Sendable { case here, inline, stored, dropping, released }
 
 enum Rule: CaseIterable, Sendable { case results, values, first, firstSettled }
 
@@ -67,6 +75,8 @@ enum Answer: Sendable, Equatable {
     case echo
     case value
     case error
+    /// A canceller's: it keeps its resolver.
+    case keep
     /// The Deferred of that number; as `echo`, if there is none.
     case deferred(Int)
 }
@@ -111,6 +121,20 @@ extension Step {
         case .retry(let id, _, let delayed): .retry(id, scripts, delayed: delayed)
         case .finally(let id, let target, _): .finally(id, of: target, scripts[0].steps)
         default: self
+        }
+    }
+}
+
+extension UserProgram {
+    /// Whether it uses semaphores, queues, caches or latest calls.
+    var hasObjects: Bool { (steps + threads.joined()).contains(where: \.hasObjects) }
+}
+
+extension Step {
+    fileprivate var hasObjects: Bool {
+        switch self {
+        case .locked, .latest, .cached, .get, .worker, .put, .finish: true
+        default: inner.contains { $0.steps.contains(where: \.hasObjects) }
         }
     }
 }

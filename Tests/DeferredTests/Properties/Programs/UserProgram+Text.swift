@@ -1,5 +1,5 @@
 /// A program as a reader would write it.
-extension Program: CustomStringConvertible {
+extension UserProgram: CustomStringConvertible {
     var description: String {
         let main = lines(steps, "")
         let others = threads.filter { !$0.isEmpty }.enumerated().flatMap { number, steps in
@@ -18,6 +18,7 @@ private func closure(_ script: Script) -> String {
         case .echo: "…"
         case .value: "return N"
         case .error: "throw E"
+        case .keep: "keep(resolver)"
         case .deferred(let id): "return d\(id)"
         }
     return "{ " + (steps + [answer]).joined(separator: "; ") + " }"
@@ -70,12 +71,16 @@ private func text(_ step: Step) -> String {
     case .follow(let target, let other): return "d\(target).follow(d\(other))"
     case .complete(_, let target, let fails):
         return "d\(target)." + (fails ? "reject(E)" : "resolve(N, onUndelivered: …)")
+    case .completeKept(let id): return "d\(id)'s kept resolver.resolve(N)"
     case .cancel(let id): return "d\(id).cancel()"
     case .cancelAll(let ids, let byBag):
         return byBag ? "bag of \(names(ids)).cancelAll()" : "DeferredList(\(names(ids))).cancel()"
     case .pause(let id): return "d\(id).pause()"
     case .unpause(let id): return "d\(id).unpause()"
     case .drop(let id): return "d\(id) = nil"
+    case .dropResolver(let id): return "r\(id) = nil"
+    case .dropDispatcher: return "released = nil"
+    case .wait(let id): return "d\(id).wait(timeout: .nanoseconds(1))"
     case .look(let id): return "d\(id).currentResult"
     case .awaiting(let id, let target): return "let t\(id) = Task { try await d\(target).value }"
     case .cancelTask(let id): return "t\(id).cancel()"

@@ -1,4 +1,4 @@
-extension Program {
+extension UserProgram {
     /// What programs are about: which steps are frequent.
     enum Theme: CaseIterable {
         /// Chains, nested results and `follow`, cancelled twice.
@@ -9,32 +9,39 @@ extension Program {
         case objects
         /// Finalizers, pauses, dispatchers.
         case endings
+        /// What has an order, and no cancels: what the model judges, too.
+        case order
         /// All of it, on two threads that take turns.
         case threads
     }
 
     /// Returns a program; the same seed makes the same program.
-    static func random(_ theme: Theme, seed: UInt64) -> Program {
+    static func random(_ theme: Theme, seed: UInt64) -> UserProgram {
         var generator = Generator(theme: theme, random: SplitMix64(seed))
         return generator.program()
     }
 }
 
 private struct Generator {
-    let theme: Program.Theme
+    let theme: UserProgram.Theme
     var random: SplitMix64
     private var nextID = 1
     private var ids: [Int] = []
     private var sources: [Int] = []
     private var tasks: [Int] = []
 
-    init(theme: Program.Theme, random: SplitMix64) { (self.theme, self.random) = (theme, random) }
+    init(theme: UserProgram.Theme, random: SplitMix64) { (self.theme, self.random) = (theme, random) }
 
-    mutating func program() -> Program {
-        var program = Program()
+    mutating func program() -> UserProgram {
+        var program = UserProgram()
         for _ in 0...(1 + below(3)) { program.steps.append(source(0)) }
         if chance(50), theme == .cancels || theme == .lists || theme == .objects { return answering(program) }
+        if theme == .order {
+            for _ in 0..<(6 + below(24)) { program.steps.append(orderedStep(0)) }
+            return program
+        }
         let isThreaded = theme == .threads
+        if chance(isThreaded ? 20 : 10) { return circular(program) }
         for _ in 0..<(isThreaded ? 3 + below(6) : 5 + below(16)) { program.steps.append(step(0)) }
         if isThreaded {
             program.threads = (0..<2).map { _ in (0..<(2 + below(4))).map { _ in step(0) } }
@@ -45,7 +52,7 @@ private struct Generator {
     }
 
     /// A small program in which little is completed, so that cancels meet what answers them.
-    private mutating func answering(_ start: Program) -> Program {
+    private mutating func answering(_ start: UserProgram) -> UserProgram {
         var program = start
         if chance(60) { return carried(program) }
         for _ in 0..<(2 + below(4)) {
@@ -65,7 +72,7 @@ private struct Generator {
     }
 
     /// What a canceller or an errback answers with, carried on by what passes outcomes on, and cancelled again and again.
-    private mutating func carried(_ start: Program) -> Program {
+    private mutating func carried(_ start: UserProgram) -> UserProgram {
         var program = start
         let (inner, outer, answers) = (position(), position(), chance(50))
         sources += [inner, outer]
@@ -100,8 +107,41 @@ private struct Generator {
         return program
     }
 
+    /// Two that come to wait for each other (L5), directly or through what passes outcomes on, and what is below them.
+    private mutating func circular(_ start: UserProgram) -> UserProgram {
+        var program = start
+        let (first, second, through) = (position(), position(), position())
+        for (id, other) in [(first, second), (second, through)] {
+            let step = source(2)
+            let source = ids[ids.count - 1]
+            program.steps += [
+                step, .link(id, to: source, .value, on: .here, Script(answer: .deferred(other))),
+            ]
+        }
+        switch below(6) {
+        case 0: program.steps.append(.shielded(through, of: first))
+        case 1: program.steps.append(.list(through, [first, recent()], Rule.allCases[below(4)]))
+        case 2: program.steps.append(.timeout(through, of: first))
+        case 3: program.steps += [.source(through, .handle, canceller: nil), .follow(through, other: first)]
+        default: program.steps.append(.link(through, to: first, .either, on: .here, Script()))
+        }
+        let last = position()
+        program.steps.append(.link(last, to: first, Form.allCases[below(4)], on: .here, script(1)))
+        var ends =
+            sources.suffix(2).map { Step.complete(newID(), target: $0, fails: false) } + [.cancel(last)]
+        if chance(40) { ends.append(step(1)) }
+        ends.shuffle(using: &random)
+        if theme == .threads {
+            program.threads = ends.prefix(3).map { [$0] }
+            program.threads[2] += ends.dropFirst(3)
+        } else {
+            program.steps += ends
+        }
+        return program
+    }
+
     /// A first cancel may be answered; the second is a new one.
-    private mutating func addCancels(_ program: inout Program) {
+    private mutating func addCancels(_ program: inout UserProgram) {
         guard theme != .endings || chance(40) else { return }
         let target = recent()
         for _ in 0...below(3) { program.steps.append(.cancel(chance(70) ? target : recent())) }
@@ -129,7 +169,32 @@ private struct Generator {
 
     // MARK: Steps
 
+    private mutating func orderedStep(_ depth: Int) -> Step {
+        switch below(100) {
+        case ..<6: return source(depth)
+        case ..<9: return .settled(position(), fails: chance(40))
+        case ..<27: return .complete(newID(), target: source(), fails: chance(40))
+        case ..<54: return link(depth)
+        case ..<58:
+            let target = recent()
+            return .shielded(position(), of: target)
+        case ..<67:
+            let target = recent()
+            return .finally(newID(), of: target, depth < 2 && chance(25) ? [step(depth + 1)] : [])
+        case ..<71: return .follow(source(), other: recent())
+        case ..<78: return list(depth)
+        case ..<83: return .pause(recent())
+        case ..<88: return .unpause(recent())
+        case ..<90: return .look(recent())
+        case ..<94: return .drop(recent())
+        case ..<95: return .dropResolver(source())
+        case ..<99: return .runWork
+        default: return .dropWork
+        }
+    }
+
     private mutating func step(_ depth: Int) -> Step {
+        if theme == .order { return orderedStep(depth) }
         /// Shares of: chain, list, object, ending, pause and dispatchers.
         let shares: [Int] =
             switch theme {
@@ -137,7 +202,7 @@ private struct Generator {
             case .lists: [45, 35, 5, 10, 5]
             case .objects: [35, 5, 50, 5, 5]
             case .endings: [45, 8, 5, 20, 22]
-            case .threads: [55, 10, 15, 10, 10]
+            case .order, .threads: [55, 10, 15, 10, 10]
             }
         var place = below(100)
         let kind = shares.firstIndex { share in
@@ -154,7 +219,7 @@ private struct Generator {
     }
 
     private mutating func source(_ depth: Int) -> Step {
-        let canceller = chance(40) ? script(depth, [.echo, .value, .value, .error]) : nil
+        let canceller = theme != .order && chance(40) ? script(depth, [.echo, .value, .value, .error]) : nil
         let id = position()
         sources.append(id)
         return .source(id, chance(60) ? .handle : .resolver, canceller: canceller)
@@ -164,10 +229,7 @@ private struct Generator {
         switch below(100) {
         case ..<10: return source(depth)
         case ..<13: return .settled(position(), fails: chance(40))
-        case ..<48:
-            let target = recent()
-            let (form, script) = (Form.allCases[below(4)], script(depth))
-            return .link(position(), to: target, form, on: place(), script)
+        case ..<48: return link(depth)
         case ..<53:
             let target = recent()
             return .shielded(position(), of: target)
@@ -189,8 +251,14 @@ private struct Generator {
         }
     }
 
+    private mutating func link(_ depth: Int) -> Step {
+        let target = recent()
+        let (form, script) = (Form.allCases[below(4)], script(depth))
+        return .link(position(), to: target, form, on: place(), script)
+    }
+
     private mutating func place() -> Place {
-        guard chance(theme == .endings ? 30 : 10) else { return .here }
+        guard chance(theme == .endings || theme == .order ? 25 : 10) else { return .here }
         return [.stored, .stored, .inline, .dropping][below(4)]
     }
 
@@ -215,13 +283,14 @@ private struct Generator {
 
     private mutating func list(_ depth: Int) -> Step {
         let rule = Rule.allCases[below(4)]
-        if chance(35) {
+        if theme != .order, chance(35) {
             let scripts = (0...below(4)).map { _ in script(depth + 1) }
             return .limited(position(), scripts, limit: 1 + below(2), rule)
         }
         let inputs = (0..<[1, 2, 2, 2, 3, 3, 4][below(7)]).map { _ in recent() }
         return .list(
-            position(), inputs, rule, consumesErrors: chance(40), cancelsRemaining: chance(40))
+            position(), inputs, rule, consumesErrors: chance(40),
+            cancelsRemaining: theme != .order && chance(40))
     }
 
     private mutating func object(_ depth: Int) -> Step {

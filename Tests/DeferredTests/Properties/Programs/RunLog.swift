@@ -1,30 +1,36 @@
 /// What a run leaves: what its user did and saw, in order, and nothing of how the library does it.
-struct Log {
-    enum Event {
-        /// A position was made of others, to which it is attached.
+struct RunLog: Hashable {
+    enum Event: Hashable {
+        /// A position is made of others, to which it is attached.
         case made(Made)
         /// The call that made it has returned: from here on it is seen when it is settled.
         case attached(Int)
         /// A closure of the user's began with this input, or none, and ended.
         case began(Call, Outcome?)
         case ended(Call, Ended)
+        /// A finalizer is added: before the call, and when it has returned.
         case finalizerAdded(Int, of: Int, wasPending: Bool)
+        case finalizerAttached(Int)
         case finalizerRan(Int, Outcome)
-        case finalizerEnded(Int)
         case followed(Int, other: Int)
+        /// A call that completes has returned.
         case completed(Int, Outcome, accepted: Bool)
         case cancelBegan(Int, [Int])
         case cancelEnded(Int)
         case paused(Int)
         case unpaused(Int)
         case dropped(Int)
+        case resolverDropped(Int)
         case looked(Int, Outcome?)
+        /// - Parameter isInside: In a closure of the user's.
+        case waited(Int, Outcome, isInside: Bool)
         case awaited(Int, Outcome)
         /// A position is seen to be settled: read without taking its outcome.
         case settled(Int)
         /// The Deferred that a list gave is seen to be settled. Its position is what reads the values, and follows.
         case decided(Int)
-        case put(Int)
+        /// A value that is given back if nobody receives it.
+        case returnable(Int)
         case received(Int)
         case returned(Int)
         case left(Int)
@@ -41,10 +47,19 @@ struct Log {
     mutating func add(_ event: Event) { events.append(event) }
 }
 
+extension RunLog: CustomStringConvertible {
+    var description: String {
+        events.enumerated().map { time, event in
+            // Without the names of types.
+            "  \(time) " + "\(event)".replacing(/\b[A-Za-z]+\.(?=[A-Za-z])/, with: "")
+        }.joined(separator: "\n")
+    }
+}
+
 /// A position of a program.
-struct Made {
-    enum Kind: Equatable {
-        case source, settled
+struct Made: Hashable {
+    enum Kind: Hashable {
+        case source(Completion), settled
         case link(Form, Place)
         case shielded, timeout
         case list(Rule, consumesErrors: Bool, cancelsRemaining: Bool)
@@ -67,7 +82,7 @@ struct Call: Hashable {
     var role = Role.body
 }
 
-enum Ended: Equatable {
+enum Ended: Hashable {
     case value(Int)
     case error(Int)
     case rethrown(Outcome)
@@ -82,7 +97,7 @@ enum Ended: Equatable {
 enum Outcome: Hashable {
     case value(Int)
     case failure(Int)
-    case cancelled, abandoned, cycle, timedOut, finished
+    case cancelled, abandoned, cycle, timedOut, finished, empty, wouldDeadlock
     case other(String)
 }
 

@@ -1,14 +1,14 @@
-extension Program {
+extension UserProgram {
     /// Returns a program that fails, too, and of which no part can be left out.
-    func shrunk(while fails: (Program) -> Bool) -> Program {
+    func shrunk(while fails: (UserProgram) -> Bool) -> UserProgram {
         var smallest = self
         while let next = smallest.simpler.first(where: fails) { smallest = next }
         return smallest
     }
 
-    private var simpler: [Program] {
-        let inOneThread = threads.isEmpty ? [] : [Program(steps: steps + threads.flatMap { $0 })]
-        return inOneThread + simplerLists(steps).map { Program(steps: $0, threads: threads) }
+    private var simpler: [UserProgram] {
+        let inOneThread = threads.isEmpty ? [] : [UserProgram(steps: steps + threads.flatMap { $0 })]
+        return inOneThread + simplerLists(steps).map { UserProgram(steps: $0, threads: threads) }
             + threads.indices.flatMap { thread in
                 simplerLists(threads[thread]).map { steps in
                     var program = self
