@@ -14,7 +14,8 @@ struct Line<Element> {
 
     mutating func removeFirst() -> Element? {
         if first.isEmpty {
-            if rest.isEmpty { return nil }
+            // One that is alone stays where it is: the other array then needs no memory.
+            if rest.count < 2 { return rest.popLast() }
             swap(&first, &rest)
             // Sound: the array's own elements. Its buffer moves what it exchanges; the array would retain and release it.
             first.withUnsafeMutableBufferPointer { $0.reverse() }
