@@ -20,15 +20,16 @@ package struct Compiler: Sendable {
 
     /// The folder with the modules of the build that the tests are part of.
     package let modules: URL
-    /// Where the compiler keeps C modules, beside what the build keeps of them. To build those anew takes twenty times as
-    /// long as to check a short file.
+    /// Where the compilers of the tests keep C modules. To build those anew takes twenty times as long as to check a short
+    /// file. One that is reached by two paths has each module twice, which the compiler refuses: without symbolic links.
     private let moduleCache: URL
     private let program: URL
     private let firstArguments: [String]
 
     package init() throws {
         modules = try Self.builtModules()
-        moduleCache = modules.deletingLastPathComponent().appending(path: "ModuleCache")
+        moduleCache = modules.resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: "TestsModuleCache")
         #if os(macOS)
         program = URL(filePath: "/usr/bin/xcrun")
         firstArguments = ["swiftc"]
