@@ -5,9 +5,11 @@ import PackageDescription
 // sources a second time, with scheduling points in them.
 
 /// What compiles the library's sources, and the scenarios. Threads are fibers here, which the runtime's
-/// records of exclusive accesses, one list for each thread, do not understand.
+/// records of exclusive accesses, one list for each thread, do not understand. The library's assertions are checked: what they
+/// say has to hold in every schedule.
 let settings: [SwiftSetting] = [
-    .define("INTERLEAVING"), .unsafeFlags(["-enforce-exclusivity=unchecked", "-g"]),
+    .define("INTERLEAVING"),
+    .unsafeFlags(["-enforce-exclusivity=unchecked", "-assert-config", "Debug", "-g"]),
 ]
 let explorer = Target.Dependency.product(name: "Interleaving", package: "Explorer")
 let scheduler = Target.Dependency.product(name: "CInterleaving", package: "Explorer")

@@ -52,7 +52,9 @@ extension Link {
         var loop = DrainLoop(coldState?.retainedScope.take())
         activeThread = loop.thread
         unlock(word & ~Word.paused | Word.draining)
-        loop.drain(self, takeListOrBecomeIdle(false), after: 0, isOwned: false)
+        // A cancel may have emptied the list meanwhile: then the link is idle, and whoever attaches to it next drains it.
+        let consumers = takeListOrBecomeIdle(false)
+        if !consumers.isEmpty { loop.drain(self, consumers, after: 0, isOwned: false) }
         let suspended = locked {
             let isIdle = self.word.load(ordering: .relaxed) & ~Word.flags == 0
             return isIdle ? coldState?.suspendedJobs?.jobs.takeAll() ?? [] : []
