@@ -13,6 +13,8 @@ import FoundationNetworking
 final class StreamedOutput: @unchecked Sendable {
     private struct State {
         var written: Int64 = 0
+        /// What is being written: its reader may have it, and have left, before `written` says so.
+        var inProgress: Int64 = 0
         /// The length of the whole, if it is known.
         var total: Int64?
         /// For `If-Range`; nil if the rest cannot be asked for.
@@ -48,8 +50,11 @@ final class StreamedOutput: @unchecked Sendable {
     var written: Int64 { lock.withLock { state.written } }
     var status: Int? { lock.withLock { state.status } }
 
-    /// Whether everything has been written that was announced: its reader may leave.
-    var isComplete: Bool { lock.withLock { state.total.map { $0 == state.written } ?? false } }
+    /// Whether everything has been written that was announced, or is being written, which then fails if its reader has left
+    /// too soon: the reader may leave.
+    var isComplete: Bool {
+        lock.withLock { state.total.map { $0 == state.written + state.inProgress } ?? false }
+    }
 
     /// Takes the head of the answer that is written from now on.
     func begin(_ response: HTTPURLResponse) throws {
@@ -69,8 +74,13 @@ final class StreamedOutput: @unchecked Sendable {
     }
 
     func write(_ piece: Data, to output: OutputDescriptor) throws {
+        lock.withLock { state.inProgress = Int64(piece.count) }
+        defer { lock.withLock { state.inProgress = 0 } }
         try output.write(piece, unless: { lock.withLock { state.isStopped } }) { count in
-            lock.withLock { state.written += Int64(count) }
+            lock.withLock {
+                state.written += Int64(count)
+                state.inProgress -= Int64(count)
+            }
         }
     }
 
