@@ -7,13 +7,12 @@ import Testing
 /// reproduces it: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
 @Suite("Model of the order", .ownThreads, .watchdog)
 struct ModelTests {
-    private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
     private static let programs = Extent.programs(3_000)
 
     @Test("F1-F5, L1-L5, P1, Z1-Z3, D1-D3, A1: programs without cancels do what they do on the model")
     func programs() {
         var (events, leftOpen) = (0, 0)
-        for seed in Self.firstSeed..<(Self.firstSeed + Self.programs) {
+        for seed in Extent.firstSeed..<(Extent.firstSeed + Self.programs) {
             let program = UserProgram.random(.order, seed: seed)
             let comparison = OrderComparison(program)
             events += comparison.eventCount

@@ -7,7 +7,6 @@ import Testing
 /// reproduces it: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1 swift test --filter PropertyTests`.
 @Suite("Properties of finished runs", .ownThreads, .watchdog)
 struct PropertyTests {
-    private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
     private static let programs = Extent.programs(400, share: 1 / 6)
 
     @Test(
@@ -15,7 +14,7 @@ struct PropertyTests {
         arguments: UserProgram.Theme.allCases)
     func programs(theme: UserProgram.Theme) {
         var events = 0
-        for seed in Self.firstSeed..<(Self.firstSeed + Self.programs) {
+        for seed in Extent.firstSeed..<(Extent.firstSeed + Self.programs) {
             let program = UserProgram.random(theme, seed: seed)
             let verdict = Verdict(program, seed: seed)
             events += verdict.history.end

@@ -15,8 +15,11 @@ public enum Extent {
 
     /// The number of random programs or cases: `count`, or this share of what `DEFERRED_PROGRAMS` sets.
     public static func programs(_ count: UInt64, share: Double = 1) -> UInt64 {
-        variable("DEFERRED_PROGRAMS").map { max(1, UInt64(Double($0) * share)) } ?? count
+        variable("DEFERRED_PROGRAMS").map { (all: UInt64) in max(1, UInt64(Double(all) * share)) } ?? count
     }
+
+    /// The first seed of random programs; `DEFERRED_SEED` sets another.
+    public static let firstSeed: UInt64 = variable("DEFERRED_SEED") ?? 20_260_000
 
     /// Whether this process runs under ThreadSanitizer or AddressSanitizer.
     public static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
@@ -29,7 +32,7 @@ public enum Extent {
     public static let isDebug = false
     #endif
 
-    private static func variable(_ name: String) -> Int? {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    private static func variable<Number: FixedWidthInteger>(_ name: String) -> Number? {
+        ProcessInfo.processInfo.environment[name].flatMap { Number($0) }
     }
 }

@@ -64,8 +64,7 @@ struct CancelRequest {
 }
 
 /// Protects the root of one cancel from other outcomes as long as that is open. One exchange closes it, so that of a cancel
-/// that is ending and
-/// an outcome that reaches the root one is first.
+/// that is ending and an outcome that reaches the root one is first.
 final class Protection: Sendable {
     private let state = Atomic<Bool>(true)
 

@@ -193,12 +193,3 @@ class LoopList: SourceList, @unchecked Sendable {
     /// Leaves the inputs that are still pending.
     func leave(_ observers: [Link], in loop: inout DrainLoop, areCancelled: Bool) {}
 }
-
-extension ArraySlice {
-    /// Removes and returns the first element. `popFirst` would leave a reference to it behind, until the slice is released.
-    mutating func takeFirst<Wrapped>() -> Wrapped? where Element == Wrapped? {
-        guard let first = indices.first else { return nil }
-        defer { removeFirst() }
-        return self[first].take()
-    }
-}

@@ -52,7 +52,7 @@ extension Link {
         var loop = DrainLoop(coldState?.retainedScope.take())
         activeThread = loop.thread
         unlock(word & ~Word.paused | Word.draining)
-        // A cancel may have emptied the list meanwhile: then the link is idle, and whoever attaches to it next drains it.
+        // A cancel may have removed the last consumer since the unlock: the link is then idle, and not this loop's to drain.
         let consumers = takeListOrBecomeIdle(false)
         if !consumers.isEmpty { loop.drain(self, consumers, after: 0, isOwned: false) }
         let suspended = locked {
