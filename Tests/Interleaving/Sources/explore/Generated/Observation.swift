@@ -63,10 +63,7 @@ struct Observation: Hashable {
         model.didSettle = { guide?.settle($0, $1) }
         var observation = Observation()
         var order = RealTimeOrder()
-        _ = observation.run(program, Interpreter(model), &order, guide) {
-            let early = model.reports
-            return early + model.collectingReports {}
-        }
+        _ = observation.run(program, Interpreter(model), &order, guide) { model.collectReports() }
         defer { model.forget() }
         return (observation, order, model.undetermined)
     }
@@ -103,7 +100,7 @@ struct Observation: Hashable {
             outcomes.append(id)
             results.append(interpreter.machine.look(interpreter.handles[id]!))
         }
-        interpreter.releaseEverything { $0() }
+        interpreter.releaseEverything()
         callbacks = interpreter.consumersThatRan.filter { $0.value.count > 1 }
         callbacksAbove = interpreter.consumersAbove.mapValues { $0.sorted() }
         beforeFinalizers = Self.callbacksBeforeFinalizers(interpreter.events)

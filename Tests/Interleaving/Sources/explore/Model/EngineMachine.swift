@@ -16,7 +16,6 @@ final class EngineMachine: Machine, @unchecked Sendable {
     private let clock = ManualClock()
     /// The number of closures that the engine retains.
     private(set) var liveClosures = 0
-    private var reports: [ModelReport] = []
 
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
         guard let canceller else { return position(Deferred<Datum>(line: UInt(id))) }
@@ -168,12 +167,6 @@ final class EngineMachine: Machine, @unchecked Sendable {
         #else
         preconditionFailure("only programs of threads have Tasks")
         #endif
-    }
-
-    func collectingReports(_ body: () -> Void) -> [ModelReport] {
-        reports = []
-        DeferredDiagnostics.withHandler({ [self] in reports.append(ModelReport($0)) }, body)
-        return reports
     }
 
     /// The captures of a closure that is passed to the engine: counted until they are released.

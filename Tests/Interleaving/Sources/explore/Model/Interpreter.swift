@@ -1,10 +1,8 @@
-/// Runs a program on a machine and records the events.
+/// Performs the actions of a program on a machine, and records the events.
 ///
 /// It alone retains handles: a callback refers to handles by number, and retains none.
 final class Interpreter<M: Machine> {
     let machine: M
-    private(set) var trace: [StepTrace] = []
-    private(set) var comparableSteps = 0
     /// The callbacks of each Deferred that have run, in order; and whether two of one ran at the same time (F4).
     private(set) var consumersThatRan: [Int: [Int]] = [:]
     private(set) var hasOverlapped = false
@@ -19,7 +17,6 @@ final class Interpreter<M: Machine> {
     private var resolvers: [Int: M.Trigger] = [:]
     private var awaiting: Set<Int> = []
     private var tasks: [Int: (await: () -> Void, cancel: () -> Void)] = [:]
-    /// What has been seen since the step began.
     private(set) var events: [ModelEvent] = []
     /// Called with each event.
     var logged: (ModelEvent) -> Void = { _ in }
@@ -28,35 +25,17 @@ final class Interpreter<M: Machine> {
 
     init(_ machine: M) { self.machine = machine }
 
-    /// Performs at most `limit` steps, and then releases everything.
-    ///
-    /// Stops after the step that makes `isUndetermined` true; the steps before it are `comparableSteps`.
-    func run(_ program: ModelProgram, upTo limit: Int = .max, isUndetermined: () -> Bool = { false }) {
-        for action in program.steps.prefix(limit) {
-            step { perform(action) }
-            if isUndetermined() { break }
-            comparableSteps += 1
-        }
-        releaseEverything { step($0) }
-    }
-
-    /// Releases all handles, resolvers and work, each in a call of `step`.
-    func releaseEverything(_ step: (() -> Void) -> Void) {
+    /// Releases all handles, resolvers and work.
+    func releaseEverything() {
         tasks = [:]
-        step { machine.dropDispatcher() }
+        machine.dropDispatcher()
         // A release may run callbacks, which create handles.
         var hadWork = true
         while !handles.isEmpty || !resolvers.isEmpty || hadWork {
-            for id in handles.keys.sorted() { step { dropHandle(id) } }
-            for id in resolvers.keys.sorted() { step { dropResolver(id) } }
-            step { hadWork = machine.dropWork() }
+            for id in handles.keys.sorted() { dropHandle(id) }
+            for id in resolvers.keys.sorted() { dropResolver(id) }
+            hadWork = machine.dropWork()
         }
-    }
-
-    private func step(_ body: () -> Void) {
-        events = []
-        let reports = machine.collectingReports(body)
-        trace.append(StepTrace(events: events, reports: reports))
     }
 
     private func hold(_ handle: M.Handle, as id: Int) {

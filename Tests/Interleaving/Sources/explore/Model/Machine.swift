@@ -55,9 +55,6 @@ protocol Machine: AnyObject {
     func task(
         _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
     ) -> (await: () -> Void, cancel: () -> Void)
-
-    /// Runs `body` and returns the diagnostics reported during it.
-    func collectingReports(_ body: () -> Void) -> [ModelReport]
 }
 
 enum CallbackAnswer<Handle> {

@@ -3,7 +3,6 @@ extension Model {
     func finally(_ handle: Handle, id: Int, acts: Bool, _ finalizer: @escaping (ModelOutcome) -> Void) {
         if let outcome = handle.node.outcome {
             // At once, so that it has the order of the finalizer that adds it (Z2).
-            scopeOfFinalizer[id] = runningScope
             finalizer(outcome)
         } else {
             handle.node.finalizers.append(Finalizer(id: id, acts: acts, body: finalizer))
@@ -14,7 +13,6 @@ extension Model {
         guard !node.finalizers.isEmpty else { return }
         scopeCount += 1
         let scope = Scope(scopeCount, node, outcome)
-        for finalizer in node.finalizers { scopeOfFinalizer[finalizer.id] = scope }
         node.finalizers = []
         join(node, [scope])
     }
@@ -55,10 +53,7 @@ extension Model {
         {
             undetermined = "finalizers that act end together, and Z2 leaves their order open"
         }
-        let outer = runningScope
-        defer { runningScope = outer }
         for scope in ended {
-            runningScope = scope
             for finalizer in scope.finalizers.reversed() {
                 pass()
                 finalizer.body(scope.outcome)

@@ -114,7 +114,7 @@ extension Model {
     }
 
     private func completeNow(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
-        let first = resolver.counts ? site : Comparison.anySite
+        let first = resolver.counts ? site : nil
         // Completed by this thread, it is settled next. Another completion comes too late, and a cancel does.
         guard resolver.node.isSource else {
             return complete(resolver.node, outcome, site, first: first, isOwn: false)
@@ -127,7 +127,7 @@ extension Model {
 
     /// - Parameter isOwn: Whether this comes through the resolver of the canceller.
     private func complete(
-        _ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int, isOwn: Bool
+        _ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int?, isOwn: Bool
     ) -> Bool {
         guard node.outcome == nil, !node.isTaken else {
             if node.dropsLateResult {

@@ -1,8 +1,7 @@
 /// The contract, implemented as slowly and plainly as possible: one thread, arrays, no locks, nothing freed
 /// early. Written from the rules and not from the engine, so that where the two differ one of them is wrong.
 ///
-/// The rules leave some things open. Where they name what is allowed, `optionalReports` and `isOrdered` say
-/// so; where they say nothing, `undetermined` ends the comparison.
+/// The rules leave some things open: there, `undetermined` ends the comparison.
 ///
 /// The model makes a choice that the rules leave open. Completions proceed in breadth: what one completion
 /// causes is a queue of Deferreds whose consumers are to be notified, and a callback that completes another
@@ -250,7 +249,6 @@ final class Model: Machine {
 
     /// Why the rules do not determine the behaviour from here on.
     var undetermined: String?
-    private(set) var optionalReports: [ModelReport] = []
     var nodes: [Node] = []
     var reports: [ModelReport] = []
     var works: [Work] = []
@@ -260,9 +258,6 @@ final class Model: Machine {
     var isDispatcherRetained = true
     var timers: [TimeLimit] = []
     var scopeCount = 0
-    var scopeOfFinalizer: [Int: Scope] = [:]
-    /// The scope whose finalizers run.
-    var runningScope: Scope?
     private var failed: [Node] = []
 
     func make(_ made: Int, _ state: Node.State, _ work: Node.Work = .nothing) -> Node {
@@ -292,9 +287,8 @@ final class Model: Machine {
 
     // MARK: Reports (U1)
 
-    func collectingReports(_ body: () -> Void) -> [ModelReport] {
-        reports = []
-        body()
+    /// All reports, with those of failures that nothing can handle any more.
+    func collectReports() -> [ModelReport] {
         failed = failed.filter { node in
             guard node.handles == 0, !node.isDraining, node.attached.isEmpty else { return true }
             guard !node.isHandled, case .failure(let fault)? = node.outcome, fault != .cancelled else {
@@ -310,15 +304,7 @@ final class Model: Machine {
 
     /// The rules do not determine whether this failure was handled.
     func leaveOpen(_ node: Node) {
-        guard case .failure(let fault)? = node.outcome else { return }
-        node.isHandled = true
-        optionalReports.append(.unhandled(fault, made: node.made))
-    }
-
-    /// Whether the finalizer `first` must run before `second`, if both run at the same time (Z2).
-    func isOrdered(_ first: Int, _ second: Int) -> Bool {
-        guard let a = scopeOfFinalizer[first], let b = scopeOfFinalizer[second] else { return true }
-        return a === b || a.isInside(b)
+        if case .failure? = node.outcome { node.isHandled = true }
     }
 }
 
@@ -332,6 +318,6 @@ extension Model {
             (node.canceller, node.finalizers, node.scopes, node.suspendedTasks) = (nil, [], [], [])
             node.scopeOfDetached = nil
         }
-        (works, releasedWorks, timers, scopeOfFinalizer) = ([], [], [], [:])
+        (works, releasedWorks, timers) = ([], [], [])
     }
 }

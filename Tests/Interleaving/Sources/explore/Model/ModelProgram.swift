@@ -142,9 +142,3 @@ enum ModelReport: Hashable {
     case notCompletable(made: Int, at: Int)
     case unbalanced(made: Int, at: Int)
 }
-
-/// The events and reports of one step of a program.
-struct StepTrace {
-    var events: [ModelEvent] = []
-    var reports: [ModelReport] = []
-}

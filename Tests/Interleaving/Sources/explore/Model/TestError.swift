@@ -1,4 +1,1 @@
-/// The error of tests that need one of no particular type; several differ by their numbers.
-struct TestError: Error, Hashable {
-    var number = 0
-}
+../../../../DeferredTests/TestError.swift

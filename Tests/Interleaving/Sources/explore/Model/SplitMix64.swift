@@ -1,0 +1,1 @@
+../../../../DeferredTests/Properties/Programs/SplitMix64.swift
