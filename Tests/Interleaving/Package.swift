@@ -36,7 +36,7 @@ let package = Package(
         instrumented("DeferredTracing", ["Deferred"]),
         instrumented("Multicast", ["Deferred"]),
 
-        // What the model of the contract and its programs, in explore/Model, need.
+        // What the programs and properties, in explore/Properties, share with the library's tests.
         .target(name: "TestSupport", dependencies: ["Deferred"], swiftSettings: settings),
         .executableTarget(
             name: "explore",
@@ -45,7 +45,7 @@ let package = Package(
                 "Multicast",
                 "TestSupport",
             ],
-            swiftSettings: settings),
+            exclude: ["Properties/README.md"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -39,6 +39,25 @@ extension Property {
                 }
             }
         },
+        // Whatever another thread did meanwhile: it came before the cancel, or after it.
+        Property("C3-C5: what was cancelled is settled, if nothing could answer that") { history in
+            history.cancels.values.flatMap { cancel -> [String] in
+                guard let quiet = history.quiet.first(where: { $0 > cancel.ended }),
+                    !history.events[cancel.began..<quiet].contains(where: \.mayAnswerCancel),
+                    history.made.values.allSatisfy({ !$0.position.isOnDispatcher })
+                else { return [] }
+                return cancel.targets.compactMap { id in
+                    guard history.isPending(id, at: cancel.began), !history.isSettled(id, at: quiet),
+                        !history.isOutOfSight(id, at: cancel.began), !history.isOutOfSight(id, at: quiet)
+                    else { return nil }
+                    switch history.kind(id) {
+                    case .link, .source, .list, .shielded, .timeout: break
+                    default: return nil
+                    }
+                    return "d\(id) is pending, cancelled at \(cancel.began), and nothing answered"
+                }
+            }
+        },
         // Its own closure sees the cancel, unless a closure above it answered.
         Property("C3, C5: the callback of a link that was cancelled does not run") { history in
             history.cancels.values.flatMap { cancel -> [String] in
@@ -81,7 +100,13 @@ extension Property {
                 let runs = (history.runs[id] ?? []).filter { $0.call.role == .canceller }
                 if runs.count > 1 { return "the canceller of d\(id) ran \(runs.count) times" }
                 guard let run = runs.first, let completion = history.completions[id] else { return nil }
-                return completion.time < run.began ? "the canceller of d\(id) ran after its completion" : nil
+                // Another thread may complete it between a cancel and the call of the canceller.
+                let isLate =
+                    history.isThreaded
+                    ? history.quiet.contains { completion.time < $0 && $0 < run.began }
+                    : completion.time < run.began
+                return isLate
+                    ? "the canceller of d\(id) ran after its completion" : nil
             }
         },
     ]
@@ -131,11 +156,11 @@ extension History {
             || cancel.concerned.contains { one in
                 let inputs = waits(one, at: cancel.began)
                 guard inputs.count > 1, isAbove(one) else { return false }
-                if let outcome = outcomes[one], outcome != .cancelled { return true }
+                if let outcome = decisions[one] ?? outcomes[one], outcome != .cancelled { return true }
                 return inputs.contains { input in
                     let isOther = outcomes[input].map { $0 != .cancelled } ?? false
                     return isSettled(input, at: isOther ? quiet : cancel.began)
-                        || dropped[input].map { $0 < quiet } ?? false
+                        || decided[one] == nil && dropped[input].map { $0 < quiet } ?? false
                         || others.contains { $0.concerned.contains(input) }
                 }
             }
@@ -190,5 +215,27 @@ extension History {
 
     private func wasPaused(_ id: Int, since time: Int, until end: Int) -> Bool {
         events[time..<end].contains { if case .paused(id) = $0 { true } else { false } }
+    }
+}
+
+extension RunLog.Event {
+    /// Whether that may be, or lead to, an answer to a cancel in progress, or takes it up.
+    fileprivate var mayAnswerCancel: Bool {
+        switch self {
+        case .began(let call, let input): input == .cancelled || call.role == .canceller
+        case .ended(let call, _): call.role == .canceller
+        case .paused: true
+        default: false
+        }
+    }
+}
+
+extension Made {
+    fileprivate var isOnDispatcher: Bool {
+        switch kind {
+        case .link(_, .here), .link(_, .inline): false
+        case .link: true
+        default: false
+        }
     }
 }

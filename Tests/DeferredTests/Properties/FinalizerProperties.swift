@@ -123,8 +123,8 @@ extension History {
             return false
         }
         switch kind(consumer) {
-        // What a cancel has taken away, a dispatcher may run at any time.
-        case .link(_, .stored): return !isCancelled(consumer, before: time)
+        // What a cancel has taken away, or a time limit, a dispatcher may run at any time.
+        case .link(_, .stored), .link(_, .released): return !mayBeCancelled(consumer)
         case .link, .timeout, .shielded: return true
         default: return false
         }
@@ -146,10 +146,6 @@ extension History {
             $0.began < finalizer.added && finalizer.added < $0.ended
                 && $0.concerned.contains(finalizer.target)
         }
-    }
-
-    private func isCancelled(_ id: Int, before time: Int) -> Bool {
-        cancels.values.contains { $0.began < time && $0.concerned.contains(id) }
     }
 
     /// Whether both are inputs of what cancels all its inputs at once, so that neither end is that of the other.

@@ -47,7 +47,9 @@ struct History {
     private(set) var closing = 0
     private(set) var closed = 0
     private(set) var settled: [Int: Int] = [:]
-    private var decided: [Int: Int] = [:]
+    /// When lists were seen to be decided, and with what.
+    private(set) var decided: [Int: Int] = [:]
+    private(set) var decisions: [Int: Outcome] = [:]
     private(set) var looked: Set<Int> = []
     private(set) var reached: Set<Int> = []
 
@@ -81,6 +83,8 @@ struct History {
             case .resolverDropped(let id): resolverDropped[id] = time
             case .settled(let id): settle(id, time)
             case .decided(let id): decided[id] = time
+            case .decidedWith(let id, let outcome): decisions[id] = outcome
+            case .seen(let id, let outcome): outcomes[id] = outcome
             case .awaited(let id, let outcome):
                 settle(id, time)
                 outcomes[id] = outcome
@@ -160,8 +164,11 @@ struct History {
         }
     }
 
-    /// A list whose outcome is on its way: it waits for no input any more.
-    private func isDecided(_ id: Int, at time: Int) -> Bool { decided[id].map { $0 <= time } ?? false }
+    /// A list whose outcome is on its way: it waits for no input any more, once the call that has decided it has returned.
+    private func isDecided(_ id: Int, at time: Int) -> Bool {
+        guard let decided = decided[id], decided <= time else { return false }
+        return !isThreaded || quiet.contains { decided < $0 && $0 <= time }
+    }
 
     /// Whether a canceller completed that source which began after `time`: it has answered the cancel.
     private func isAnsweredByCanceller(_ id: Int, since time: Int) -> Bool {
@@ -228,16 +235,25 @@ struct History {
     }
 
     /// What a cancel may have come to: its own, of what is below it, of a time limit, or of a list that is decided.
-    private func findReached() -> Set<Int> {
+    ///
+    /// - Parameter other: Aside from that one's time limit.
+    private func findReached(asideFrom other: Int? = nil) -> Set<Int> {
         let roots =
             cancels.values.flatMap(\.targets)
-            + ids.filter { other in
-                switch kind(other) {
-                case .timeout, .list(_, _, cancelsRemaining: true), .limited, .latest: true
+            + ids.filter { id in
+                switch kind(id) {
+                case .timeout: id != other
+                case .list(_, _, cancelsRemaining: true), .limited, .latest: true
                 default: false
                 }
             }
         return Set(roots).union(roots.flatMap { everUpstream($0, beyondShields: false) })
+    }
+
+    /// Whether the cancel of a position may be that of something else than its own time limit.
+    func mayBeCancelledFromOutside(_ id: Int) -> Bool {
+        guard kind(id) == .timeout else { return true }
+        return !findReached(asideFrom: id).isDisjoint(with: everUpstream(id).union([id]))
     }
 
     func mayBeCancelled(_ id: Int) -> Bool { reached.contains(id) }

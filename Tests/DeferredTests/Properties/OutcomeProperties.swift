@@ -22,12 +22,18 @@ extension Property {
             guard let first = history.cancels.values.map(\.began).min() else { return [] }
             return history.ids.compactMap { id in
                 guard history.outcomes[id] == .cancelled, let settled = history.settled[id], first < settled,
-                    !history.cancels.values.contains(where: { $0.targets.contains(id) })
+                    // The error has not come from upstream.
+                    history.everUpstream(id).allSatisfy({ history.outcomes[$0] ?? .cancelled != .cancelled }),
+                    !history.cancels.values.contains(where: { $0.targets.contains(id) }),
+                    // A call that is replaced is cancelled, whoever consumes it (Q6).
+                    !history.isLatest(id)
                 else { return nil }
                 let other = history.consumers(id, at: first).first { consumer in
                     history.attached[consumer] ?? 0 < first
+                        && !history.isFollowing(consumer, id, since: first)
                         && history.consumers(id, at: settled).contains(consumer)
                         && (history.kind(consumer) == .shielded || !history.mayBeCancelled(consumer))
+                        && !history.mayBeDecided(consumer, at: settled)
                 }
                 return other.map { "d\(id) was cancelled, though d\($0) waits for it" }
             }
@@ -55,7 +61,8 @@ extension Property {
                     guard history.made[target]?.position.inputs == [id],
                         history.kind(target) == .link(.value, .here),
                         history.cancels.values.allSatisfy({
-                            !$0.targets.contains(target) || $0.ended < completion.time
+                            !$0.targets.contains(target)
+                                || $0.ended < min(completion.time, history.settled[id] ?? .max)
                         }),
                         history.cancels.values.contains(where: {
                             $0.targets == [target] && $0.began > run.began
@@ -64,6 +71,19 @@ extension Property {
                     else { return nil }
                     return "d\(target) was cancelled, though the canceller of d\(id) answered"
                 }
+            }
+        },
+        // Of all other cancels nothing is known here.
+        Property("C1: what a canceller answers the only cancel with cancels nothing") { history in
+            guard history.cancels.count == 1, let cancel = history.cancels.values.first,
+                cancel.targets.count == 1, history.follows.isEmpty, !history.isAnythingEverPaused,
+                history.made.values.allSatisfy({ $0.position.isSimple }),
+                let run = history.runs.values.joined().first(where: { $0.call.role == .canceller }),
+                let completion = history.completions[run.call.id], let end = run.end,
+                end.number == completion.outcome.number, cancel.concerned.contains(run.call.id)
+            else { return [] }
+            return history.outcomes.filter { $0.value == .cancelled }.map {
+                "d\($0.key) was cancelled, though the canceller of d\(run.call.id) answered"
             }
         },
         Property("wait() deadlocks in a closure only") { history in
@@ -76,6 +96,10 @@ extension Property {
 }
 
 extension History {
+    fileprivate var isAnythingEverPaused: Bool {
+        events.contains { if case .paused = $0 { true } else { false } }
+    }
+
     fileprivate func isAnythingPaused(at time: Int) -> Bool {
         var counts: [Int: Int] = [:]
         for event in events[..<time] {
@@ -98,6 +122,23 @@ extension History {
         default: return nil
         }
         return others.first { isSettled($0, at: time) || isAbandoned($0, at: time) }
+    }
+
+    fileprivate func isLatest(_ id: Int) -> Bool { if case .latest? = kind(id) { true } else { false } }
+
+    /// Whether a list is decided, or may be: nobody may have looked at it, or another thread may be about to decide it.
+    fileprivate func mayBeDecided(_ id: Int, at time: Int) -> Bool {
+        guard case .list? = kind(id) else { return false }
+        return decided[id] ?? .max <= time
+            || made[id]!.position.inputs.contains { isSettled($0, at: time) }
+    }
+
+    /// Whether a source follows another whose call of follow() may have been in progress.
+    fileprivate func isFollowing(_ id: Int, _ other: Int, since time: Int) -> Bool {
+        isThreaded
+            && follows[id]?.contains { follow in
+                follow.other == other && !quiet.contains { follow.time < $0 && $0 < time }
+            } ?? false
     }
 
     /// A source whose handles, or whose resolver, were released before anything completed it.
@@ -124,7 +165,9 @@ extension History {
         }
         switch outcome {
         case .cancelled where position.kind == .task && settled[id]! > closing: return true
-        case .cancelled: return Set([id]).union(everUpstream(id)).contains(where: mayBeCancelled)
+        case .cancelled:
+            return Set([id]).union(everUpstream(id)).contains(where: mayBeCancelled)
+                && mayBeCancelledFromOutside(id)
         case .cycle: return Set([id]).union(everUpstream(id)).contains { everUpstream($0).contains($0) }
         case .abandoned: return true
         case .empty where position.inputs.isEmpty: return true
@@ -148,6 +191,22 @@ extension History {
     }
 }
 
+extension Ended {
+    fileprivate var number: Int? {
+        switch self {
+        case .value(let number), .error(let number): number
+        default: nil
+        }
+    }
+}
+
 extension Outcome {
+    fileprivate var number: Int? {
+        switch self {
+        case .value(let number), .failure(let number): number
+        default: nil
+        }
+    }
+
     fileprivate var isValue: Bool { if case .value = self { true } else { false } }
 }

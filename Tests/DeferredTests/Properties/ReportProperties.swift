@@ -49,10 +49,46 @@ extension Property {
             history.ids.compactMap { id in
                 guard case .link(_, let place)? = history.kind(id), place != .here, place != .inline,
                     history.reports(of: id).contains(.abandoned), !history.isHandled(id),
+                    history.runs[id] == nil,
                     let upstream = history.outcomes[history.made[id]!.position.inputs[0]],
                     upstream != .abandoned
                 else { return nil }
                 return "d\(id) was reported: its dispatcher released its work, and nothing waited for it"
+            }
+        },
+        Property("U1, C2: a failure of work that was cancelled is not reported") { history in
+            guard history.made.values.allSatisfy(\.position.isSimple) else { return [] }
+            return history.runs.values.joined().compactMap { run in
+                guard run.call.role == .canceller, case .error(let number)? = run.end,
+                    !history.runs.values.joined().contains(where: { $0.input == .failure(number) })
+                else { return nil }
+                let report = history.events.contains {
+                    if case .reported(.unhandled(.failure(number), _)) = $0 { true } else { false }
+                }
+                return report ? "the error \(number) was reported, of the canceller of d\(run.call.id)" : nil
+            }
+        },
+        // Links, sources and Tasks only: others may handle it, or keep it.
+        Property("U1: a failure that is passed on is not lost") { history in
+            guard history.isThreaded, history.looked.isEmpty,
+                history.made.values.allSatisfy({ $0.position.passesAllOn })
+            else { return [] }
+            return history.completions.compactMap { id, completion in
+                guard case .failure = completion.outcome, !history.follows.keys.contains(id),
+                    history.cancels.values.allSatisfy({ cancel in
+                        cancel.began > completion.time
+                            && cancel.targets.allSatisfy { history.kind($0) == .task }
+                    })
+                else { return nil }
+                let isKnown = history.events.contains { event in
+                    switch event {
+                    case .began(_, let input): input == completion.outcome
+                    case .waited(_, let outcome, _), .awaited(_, let outcome): outcome == completion.outcome
+                    case .reported(.unhandled(let outcome, _)): outcome == completion.outcome
+                    default: false
+                    }
+                }
+                return isKnown ? nil : "nothing received the error of d\(id), and it was not reported"
             }
         },
         Property("U1: a cancel is never reported") { history in
@@ -92,5 +128,14 @@ extension History {
                 made.position.inputs.contains(id)
                     || (runs[made.position.id] ?? []).contains { $0.end?.deferred == id }
             } || follows.values.contains { $0.contains { $0.other == id } }
+    }
+}
+
+extension Made {
+    fileprivate var passesAllOn: Bool {
+        switch kind {
+        case .source, .settled, .link(_, .here), .task: true
+        default: false
+        }
     }
 }

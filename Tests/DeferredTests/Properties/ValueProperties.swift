@@ -45,5 +45,20 @@ extension Property {
                 return seen.count > 1 ? "d\(id) was seen as \(seen)" : nil
             }
         },
+        // But for the end of a wait, and the cancel of a Task.
+        Property("F4: a wait and a Task see the outcome of what they wait for") { history in
+            history.events.compactMap { event in
+                let (id, outcome): (Int, Outcome)
+                switch event {
+                case .waited(let target, let seen, _) where seen != .timedOut && seen != .wouldDeadlock:
+                    (id, outcome) = (target, seen)
+                case .awaited(let task, let seen) where seen != .cancelled:
+                    (id, outcome) = (history.made[task]!.position.inputs[0], seen)
+                default: return nil
+                }
+                guard let actual = history.outcomes[id], actual != outcome else { return nil }
+                return "a wait for d\(id) saw \(outcome), and its outcome is \(actual)"
+            }
+        },
     ]
 }

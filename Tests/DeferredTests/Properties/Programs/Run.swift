@@ -20,8 +20,8 @@ final class Run: @unchecked Sendable {
     var pass: () -> Void = {}
 
     private var positions: [Int: Deferred<Int>] = [:]
-    /// What the list of a position is decided with, once it is: for positions whose list is not known to be.
-    private var decisions: [Int: () -> [Int]?] = [:]
+    /// Whether the list of a position is decided, and with what: for positions whose list is not known to be.
+    private var decisions: [Int: (isSettled: () -> Bool, values: () throws -> [Int])] = [:]
     private var resolvers: [Int: Deferred<Int>.Resolver] = [:]
     /// Those that cancellers have kept.
     private var kept: [Int: Deferred<Int>.Resolver] = [:]
@@ -87,9 +87,8 @@ final class Run: @unchecked Sendable {
         run.run(program, pass: { il_point(nil, IL_YIELD) }) { status = inTurns($0) }
         if status == IL_ENDED {
             run.add(.quiet)
-            run.lookAtAll()
-            let hasTimers =
-                run.log.events.contains(where: run.isPendingTimeout) || run.clock.scheduled.isEmpty
+            run.seeAll()
+            let hasTimers = run.log.events.contains(where: run.hasTimer) || run.clock.scheduled.isEmpty
             run.close()
             if !hasTimers { run.remains.append("a time limit that is still set") }
         }
@@ -97,10 +96,14 @@ final class Run: @unchecked Sendable {
     }
     #endif
 
-    /// Whether that is a position that waits, and has a time limit.
-    private func isPendingTimeout(_ event: RunLog.Event) -> Bool {
-        guard case .made(let made) = event, made.kind == .timeout else { return false }
-        return positions[made.id].map { !$0.isSettled } ?? true
+    /// Whether that is a position that waits, and has a time limit or a delay.
+    private func hasTimer(_ event: RunLog.Event) -> Bool {
+        guard case .made(let made) = event else { return false }
+        switch made.kind {
+        case .timeout: return positions[made.id].map { !$0.isSettled } ?? true
+        case .retry, .latest, .cached: return true
+        default: return false
+        }
     }
 
     /// Performs a step of the program, which no callback encloses.
@@ -204,29 +207,46 @@ final class Run: @unchecked Sendable {
 
     /// Adds an event, after those of what is seen to be settled since the last.
     private func add(_ event: RunLog.Event) {
+        let decided = unscheduled {
+            let decided = decisions.filter { $0.value.isSettled() }.sorted { $0.key < $1.key }
+            for (id, _) in decided {
+                decisions[id] = nil
+                log.add(.decided(id))
+            }
+            pending.removeAll { id in
+                guard let position = positions[id], !position.isSettled else {
+                    if positions[id] != nil { log.add(.settled(id)) }
+                    return true
+                }
+                return false
+            }
+            log.add(event)
+            return decided
+        }
+        for (id, decision) in decided {
+            // Another thread may act here, as reading a failure takes a lock.
+            let result = Result(catching: decision.values)
+            if case .failure(let error) = result { log.add(.decidedWith(id, Outcome(error))) }
+            guard case .success(let values) = result else { continue }
+            log.add(.decidedWith(id, .value(0)))
+            for value in values { log.add(.received(value)) }
+        }
+    }
+
+    /// Looks at Deferreds without letting another thread go on.
+    private func unscheduled<T>(_ look: () -> T) -> T {
         #if INTERLEAVING
         il_unscheduled(true)
         defer { il_unscheduled(false) }
         #endif
-        for (id, decision) in decisions.sorted(by: { $0.key < $1.key }) {
-            guard let values = decision() else { continue }
-            decisions[id] = nil
-            log.add(.decided(id))
-            for value in values { log.add(.received(value)) }
-        }
-        pending.removeAll { id in
-            guard let position = positions[id], !position.isSettled else {
-                if positions[id] != nil { log.add(.settled(id)) }
-                return true
-            }
-            return false
-        }
-        log.add(event)
+        return look()
     }
 
-    /// Adds what has become of each position. (That handles their failures.)
-    private func lookAtAll() {
-        for id in positions.keys.sorted() { look(id, positions[id]!) }
+    /// Adds what has become of each position.
+    private func seeAll() {
+        for (id, position) in positions.sorted(by: { $0.key < $1.key }) where position.isSettled {
+            position.finally { [self] in add(.seen(id, Outcome($0))) }
+        }
     }
 
     private func number() -> Int {
@@ -579,10 +599,10 @@ final class Run: @unchecked Sendable {
         func reading<T>(
             _ decision: Deferred<T>, _ values: @escaping @Sendable (T) throws -> [Int]
         ) -> Deferred<Int> {
-            decisions[id] = {
-                guard let result = decision.currentResult else { return nil }
-                return (try? values(result.get())) ?? []
-            }
+            decisions[id] = (
+                { decision.isSettled },
+                { try values(decision.currentResult!.get()) }
+            )
             return decision.map(
                 { [self] in
                     for value in try values($0) { add(.received(value)) }

@@ -27,8 +27,12 @@ struct RunLog: Hashable {
         case awaited(Int, Outcome)
         /// A position is seen to be settled: read without taking its outcome.
         case settled(Int)
+        /// The outcome of a position, as a finalizer sees it: that handles nothing, and receives nothing.
+        case seen(Int, Outcome)
         /// The Deferred that a list gave is seen to be settled. Its position is what reads the values, and follows.
         case decided(Int)
+        /// What it is settled with. The number of a value is 0.
+        case decidedWith(Int, Outcome)
         /// A value that is given back if nobody receives it.
         case returnable(Int)
         case received(Int)
@@ -71,6 +75,14 @@ struct Made: Hashable {
     let id: Int
     let kind: Kind
     var inputs: [Int] = []
+
+    /// Whether it ends with the outcome of one thing, and cancels nothing of its own accord.
+    var isSimple: Bool {
+        switch kind {
+        case .source, .settled, .link, .shielded: true
+        default: false
+        }
+    }
 }
 
 /// A closure of the user's: that of a position, the body of an element or an attempt, or a canceller.

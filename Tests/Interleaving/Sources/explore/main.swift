@@ -4,7 +4,7 @@ import Foundation
 import Interleaving
 
 DeferredDiagnostics.setHandler { diagnostic in
-    modelReports.append(ModelReport(diagnostic))
+    Run.report(diagnostic)
     switch diagnostic {
     case .unhandledFailure(let error, _): reports.append("unhandled:\(show(error))")
     case .alreadySettled: reports.append("alreadySettled")
@@ -36,20 +36,20 @@ let objects = ObjectClass.all.map { object in
     }
 }
 let explorer = Explorer(
-    classes: programs + objects,
+    classes: programs + combinedPrograms() + objects,
     faults: URL(filePath: #filePath).appending(path: "../../../Faults").standardizedFileURL,
     switches: [.init("--record", "searches while a recording is active") { recordsRuns = true }]
 ) {
     // What the process creates once, before the first schedule: whether there was ever a finalizer, and the lock of scopes
     // that hold others.
     let warmUp = [
-        ModelProgram(
-            steps: [.source(id: 1, .plain, nil), .finally(id: 4, 1, [])],
-            threads: (2...3).map { [.complete(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] }),
-        ModelProgram(
+        UserProgram(
+            steps: [.source(1, .handle, canceller: nil), .finally(4, of: 1, [])],
+            threads: (2...3).map { [.complete($0, target: 1, fails: true), .drop(1)] }),
+        UserProgram(
             steps: [
-                .source(id: 1, .plain, nil), .attach(id: 11, to: 1, Callback(form: .then), keep: true),
-                .finally(id: 4, 1, []), .pause(1),
+                .source(1, .handle, canceller: nil), .link(11, to: 1, .value, on: .here, Script()),
+                .finally(4, of: 1, []), .pause(1),
             ],
             threads: [[.cancel(11)]]),
     ]

@@ -15,7 +15,7 @@ int il_planted_fault = 0;
 namespace {
 il_config config;
 int threadCount, current = -1;
-bool isRunning;
+bool isRunning, isUnscheduled;
 void (*threadBody)(void *, int);
 void *threadContext;
 std::string failure, name = "?";
@@ -42,7 +42,7 @@ void runThread() {
 }
 
 void point(const void *cell, long kind) {
-    if (current < 0 || !isRunning) return;
+    if (current < 0 || !isRunning || isUnscheduled) return;
     if (!config.includesGlobals && kind < IL_LOCK && isGlobal(cell)) return;
     int thread = current;
     fibers[thread].next = {(uint8_t)kind, cell};
@@ -104,6 +104,8 @@ void il_point_references(long kind) {
     static int64_t references;
     point(&references, kind);
 }
+
+void il_unscheduled(bool isOn) { isUnscheduled = isOn; }
 
 int il_choose(int count) { return current < 0 || !isRunning ? 0 : search::choose(current, count); }
 

@@ -95,11 +95,16 @@ public struct Explorer {
         warmUp()
         let search = FaultSearch(options: options, classes: all)
         let areFound = inJobs(options.jobs, faults.count) { index in
-            if !options.searchesEverywhere { return search.run(faults[index]) }
-            search.runEverywhere(faults[index], chosen)
+            if options.collectsReasons {
+                search.runReasons(faults[index])
+            } else if options.searchesEverywhere {
+                search.runEverywhere(faults[index], chosen)
+            } else {
+                return search.run(faults[index])
+            }
             return true
         }
-        if !options.searchesEverywhere {
+        if !options.collectsReasons, !options.searchesEverywhere {
             print("\(faults.count) planted faults: \(areFound ? "all" : "not all") found")
         }
         return areFound

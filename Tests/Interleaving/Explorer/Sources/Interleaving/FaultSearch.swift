@@ -20,20 +20,52 @@ struct FaultSearch {
         print("| \(fault.number) | \(fault.title) | \(found.joined(separator: ", ")) |")
     }
 
-    /// Searches in a process of its own, which the fault may crash.
+    /// Prints all that contradicts a fault in the class that is named for it, from the program that is known to show it on,
+    /// until the time limit: a line for each, with the fault's number.
+    func runReasons(_ fault: PlantedFault) {
+        guard case .search(let name, let size, let place, let mode) = fault.finder,
+            let searched = classes.first(where: { $0.name == name }), !searched.isScenario
+        else { return }
+        var options = options.begun()
+        options.mode = (Mode(rawValue: mode) ?? .one).schedules
+        options.collectsReasons = true
+        var reasons: Set<String> = []
+        _ = inProcess {
+            il_plant(CInt(fault.number))
+            var number = 0
+            searched.forEach(size) { one in
+                number += 1
+                if number < place { return true }
+                for reason in one.judged(options).reasons where reasons.insert(reason).inserted {
+                    print("\(reason)\t\(fault.number)")
+                    il_flush()
+                }
+                return !options.isLate
+            }
+            return true
+        }
+    }
+
     private func isFound(_ fault: PlantedFault, by name: String) -> Bool {
         let start = SearchOptions.processorSeconds()
-        var body: () -> Bool = {
+        let status = inProcess {
             guard let finding = finding(fault, by: name) else { return false }
             let seconds = Int(SearchOptions.processorSeconds() - start)
             write(fault, name, finding + (seconds > 0 ? " (\(seconds) s)" : ""))
             return true
         }
-        let status = withUnsafeMutablePointer(to: &body) { pointer in
-            il_in_process({ $0!.assumingMemoryBound(to: (() -> Bool).self).pointee() }, pointer)
-        }
         if status < 0 { write(fault, name, ", a crash (signal \(-status))") }
         return status <= 0
+    }
+
+    /// Searches in a process of its own, which the fault may crash.
+    private func inProcess(_ body: () -> Bool) -> Int32 {
+        withoutActuallyEscaping(body) { body in
+            var body = body
+            return withUnsafeMutablePointer(to: &body) { pointer in
+                il_in_process({ $0!.assumingMemoryBound(to: (() -> Bool).self).pointee() }, pointer)
+            }
+        }
     }
 
     /// Returns the first program that is violated only with the fault, small ones first; nil if there is none. Begins with

@@ -49,7 +49,6 @@ private struct CountTable {
         var programs = 0
         var schedules = 0
         var cutOff = 0
-        var undetermined = 0
         var violations = 0
     }
 
@@ -65,7 +64,6 @@ private struct CountTable {
         count.programs += 1
         count.schedules += judgement.schedules
         if judgement.isCutOff { count.cutOff += 1 }
-        if judgement.isUndetermined { count.undetermined += 1 }
         if judgement.violation != nil { count.violations += 1 }
         counts[size] = count
     }
@@ -76,7 +74,7 @@ private struct CountTable {
             print(
                 """
                 \(padded(name, 14)) size \(size): \(count.programs) programs, \(count.schedules) schedules, \
-                \(count.cutOff) cut off, \(count.undetermined) undetermined, \(count.violations) violations
+                \(count.cutOff) cut off, \(count.violations) violations
                 """)
         }
         if options.isLate { print("\(padded(name, 14)) ended by the time limit of \(options.seconds) s") }

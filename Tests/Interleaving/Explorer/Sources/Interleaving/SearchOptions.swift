@@ -50,6 +50,8 @@ public struct SearchOptions: Sendable {
     var plantsFaults = false
     /// Whether all classes and scenarios are tried for a planted fault.
     var searchesEverywhere = false
+    /// Whether the search goes on after a violation, and collects what is wrong with all.
+    public var collectsReasons = false
     var plantedFault: Int?
     var onlyScenarios = false
     var onlyClasses = false
@@ -81,6 +83,7 @@ public struct SearchOptions: Sendable {
           --faults             searches for each planted fault, or that of --fault, with what finds it
           --unaided            does not begin at the program that is known to show a fault
           --everywhere         prints all that find each
+          --reasons            prints all rules that a generated program breaks with each, until the time limit
 
         """
 
@@ -118,6 +121,7 @@ public struct SearchOptions: Sendable {
             case "--faults": plantsFaults = true
             case "--unaided": usesHints = false
             case "--everywhere": searchesEverywhere = true
+            case "--reasons": collectsReasons = true
             default:
                 if let further = switches.first(where: { $0.name == argument }) {
                     further.action()

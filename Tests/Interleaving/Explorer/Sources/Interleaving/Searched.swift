@@ -1,4 +1,5 @@
 import CInterleaving
+import Foundation
 
 /// Something with threads, all of whose schedules are run and judged: a generated program, calls of an object, or a scenario.
 public protocol Searched: CustomStringConvertible {
@@ -54,12 +55,12 @@ public struct SearchedClass {
 public struct Judgement {
     /// Counts those that were run.
     public private(set) var schedules = 0
-    /// Whether schedules are left that were not run, or one that was run could not be judged.
+    /// Whether schedules are left that were not run.
     public var isCutOff = false
-    /// Returns whether a schedule was run that could not be judged.
-    public var isUndetermined = false
     /// Describes the first schedule that was not permitted.
     public var violation: Violation?
+    /// Returns the rules that were broken: in all schedules, if ``SearchOptions/collectsReasons`` is set.
+    public private(set) var reasons: Set<String> = []
 
     /// A schedule that is not permitted.
     public struct Violation: CustomStringConvertible {
@@ -79,7 +80,8 @@ public struct Judgement {
 
     /// Calls `run` for each schedule, until one is violated or a limit is reached.
     ///
-    /// - Parameter run: Returns how the run ended, and what is wrong with it.
+    /// - Parameter run: Returns how the run ended, and what is wrong with it, of which the first line names the rules that were
+    ///   broken, separated by semicolons.
     public init(
         _ options: SearchOptions, limit: Int = .max, includesGlobals: Bool = false,
         _ run: () -> (status: Int, fault: String?)
@@ -92,8 +94,9 @@ public struct Judgement {
             if status == IL_REDUNDANT { continue }
             schedules += 1
             if let fault {
-                violation = Violation(text: fault)
-                return
+                violation = violation ?? Violation(text: fault)
+                if !options.collectsReasons { return }
+                reasons.formUnion((fault.split(separator: "\n").first ?? "").components(separatedBy: "; "))
             }
         }
     }

@@ -18,8 +18,8 @@ extension ProgramClass {
         ProgramClass(
             name: "dispatching",
             links: [
-                .map, .callback(.then, .echo, on: .manual), .callback(.then, .pending, on: .manual),
-                .callback(.fail, .value, on: .manual), .callback(.then, .echo, on: .dropping),
+                .map, .callback(.value, .echo, on: .stored), .callback(.value, .pending, on: .stored),
+                .callback(.error, .value, on: .stored), .callback(.value, .echo, on: .dropping),
             ],
             operations: [.resolve, .reject, .cancel, .runWork, .dropWork, .dropSource]),
         ProgramClass(
@@ -32,10 +32,10 @@ extension ProgramClass {
         ProgramClass(
             name: "lists",
             links: [
-                .map, .list(.results, ListOptions()), .list(.values, ListOptions(cancelsRemaining: true)),
-                .list(.first, ListOptions(cancelsRemaining: true)),
-                .list(.firstSettled, ListOptions(cancelsRemaining: true)),
-                .list(.values, ListOptions(consumesErrors: true)),
+                .map, .list(.results), .list(.values, cancelsRemaining: true),
+                .list(.first, cancelsRemaining: true),
+                .list(.firstSettled, cancelsRemaining: true),
+                .list(.values, consumesErrors: true),
             ], operations: [.resolve, .reject, .cancel, .dropSource], extras: [.canceller], greatestLinks: 2),
         ProgramClass(
             name: "limits",
@@ -51,7 +51,7 @@ extension ProgramClass {
             name: "joining", links: [.map, .thenPending], operations: [.resolve, .cancel, .follow, .attach],
             greatestLinks: 2),
         ProgramClass(
-            name: "finalizers", links: [.map, .thenPending, .callback(.then, .echo, on: .manual)],
+            name: "finalizers", links: [.map, .thenPending, .callback(.value, .echo, on: .stored)],
             operations: [.resolve, .cancel, .runWork, .attach, .dropSource], extras: [.finalizer],
             greatestLinks: 2),
         ProgramClass(
@@ -61,7 +61,7 @@ extension ProgramClass {
         ProgramClass(
             name: "resolvers", links: [.map, .thenPending],
             operations: [.resolve, .reject, .cancel, .cancelSource, .dropResolver, .resolveKept],
-            extras: [.canceller], greatestLinks: 2, sources: .withResolver),
+            extras: [.canceller], greatestLinks: 2, sources: .resolver),
         ProgramClass(
             name: "timeouts", links: [.map, .thenPending, .recover, .timeout],
             operations: [.resolve, .reject, .cancel, .expire], extras: [.canceller]),
@@ -70,7 +70,7 @@ extension ProgramClass {
             operations: [.resolve, .reject, .cancel, .list(.values), .list(.first), .cancelLast],
             greatestLinks: 1),
         ProgramClass(
-            name: "cycles", links: [.map, .callback(.then, .link(11)), .callback(.then, .link(12))],
+            name: "cycles", links: [.map, .callback(.value, .link(11)), .callback(.value, .link(12))],
             operations: [.resolve, .cancel],
             greatestLinks: 2, sourceCount: 2),
         ProgramClass(
@@ -81,7 +81,7 @@ extension ProgramClass {
         ProgramClass(
             name: "listedFinalizers",
             links: [
-                .map, .list(.values, ListOptions()), .callback(.both, .echo, on: .manual),
+                .map, .list(.values), .callback(.either, .echo, on: .stored),
             ],
             operations: [.resolve, .cancel, .runWork], extras: [.finalizer], greatestLinks: 2),
         ProgramClass(
@@ -92,13 +92,13 @@ extension ProgramClass {
             name: "waits", links: [.map, .thenPending], operations: [.resolve, .reject, .cancel, .wait],
             greatestLinks: 2),
         ProgramClass(
-            name: "waitsInside", links: [.map, .follow, .list(.first, ListOptions())],
+            name: "waitsInside", links: [.map, .follow, .list(.first)],
             operations: [.resolve, .cancel, .wait], extras: [.action], greatestLinks: 2),
         ProgramClass(
             name: "timeLimits", links: [.map],
             operations: [.resolve, .timeout, .expire, .cancelLast], greatestLinks: 1),
         ProgramClass(
-            name: "released", links: [.map, .callback(.then, .echo, on: .released)],
+            name: "released", links: [.map, .callback(.value, .echo, on: .released)],
             operations: [.resolve, .reject, .cancel, .dropDispatcher, .dropSource], extras: [.finalizer],
             greatestLinks: 2),
         kept,
@@ -109,7 +109,7 @@ extension ProgramClass {
         ProgramClass(
             name: "pausedHandles", links: [.map],
             operations: [.resolve, .cancel, .dropSource, .dropResolver, .unpauseSource], extras: [.paused],
-            greatestLinks: 2, sources: .withResolver),
+            greatestLinks: 2, sources: .resolver),
         ProgramClass(
             name: "followers", links: [.follow, .thenPending], operations: [.resolve, .cancel]),
         ProgramClass(name: "deep", links: [.map, .thenPending], operations: [.resolve, .cancel]),

@@ -72,6 +72,15 @@ func defineChainsScenarios() {
             return expect(show(inner.currentResult) == "cancelled", show(inner.currentResult))
         }
     }
+    // C4, C5: a cancel from below comes to a link that another cancel has failed, and whose errback has yet to run.
+    scenario("second-cancel-failing") {
+        let o = D(), inner = D()
+        let failing = o.orElse { _ in inner }, c = failing.map { $0 }, other = o.map { $0 }
+        return Program({ failing.cancel() }, { c.cancel() }) {
+            hold(o, inner, other)
+            return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
+        }
+    }
     // C5 (R2): a cancel beside a cycle that is being broken.
     scenario("cancel-beside-cycle") {
         let s1 = D(), s2 = D(), inner = D(), links = Box<[D]>([])
@@ -124,7 +133,7 @@ func defineChainsScenarios() {
             return expect(log.text == "stopped", "\(before) \(log.text)")
         }
     }
-    // C1: the model allows that the canceller has returned before its own Resolver is used; here it has not.
+    // C1: the Resolver of a canceller is used by another thread before the canceller has returned.
     scenario("canceller-resolves-elsewhere") {
         let reached = Signal(), done = Signal(), own = Box<Deferred<Int>.Resolver>(nil)
         let d = D(canceller: { resolver in

@@ -31,6 +31,8 @@ void il_lock(const void *_Nonnull cell);
 void il_wait(const void *_Nonnull cell);
 /// A scheduling point before the references to any object are counted (`IL_READ`) or changed (`IL_WRITE`).
 void il_point_references(long kind);
+/// Whether accesses are no scheduling points: what only looks, and takes no lock, needs none.
+void il_unscheduled(bool isOn);
 /// Returns a number below `count`, each of which is tried; 0 outside of a run. Any other than 0 counts as a preemption.
 int il_choose(int count);
 /// The number of the running thread, which is never 0, and even, as an address is.

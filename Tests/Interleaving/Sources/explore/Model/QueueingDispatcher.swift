@@ -1,1 +1,0 @@
-../../../../DeferredTests/Properties/Programs/QueueingDispatcher.swift

@@ -1,1 +1,0 @@
-../../../../DeferredTests/Properties/Programs/SplitMix64.swift

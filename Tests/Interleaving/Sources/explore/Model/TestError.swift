@@ -1,1 +1,0 @@
-../../../../DeferredTests/TestError.swift
