@@ -58,7 +58,9 @@ let package = Package(
             dependencies: ["CompilerProcess", "Deferred", "DeferredOperations", "Multicast", "TestSupport"]),
         .testTarget(
             name: "DeferredTests",
-            dependencies: ["Deferred", "DeferredTesting", "DeferredTracing", "TestSupport"]),
+            dependencies: ["Deferred", "DeferredTesting", "DeferredTracing", "TestSupport"],
+            exclude: ["Properties/README.md"]
+        ),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [

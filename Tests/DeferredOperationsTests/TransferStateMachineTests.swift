@@ -339,7 +339,7 @@ struct TransferStateMachineTests {
         var request = request
         for (interval, limit) in [(0.5, Duration.milliseconds(500)), (0, .seconds(60)), (.infinity, nil)] {
             request.timeoutInterval = interval
-            #expect(Simulation(request, into: MemorySink(request)).machine.silence == limit)
+            #expect(Simulation(request, into: MemorySink(request)).machine.silence.limit == limit)
         }
     }
 

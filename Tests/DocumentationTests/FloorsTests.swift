@@ -74,11 +74,18 @@ import Testing
                 "HTTP/", "Operations/DataSourceError", "Operations/Locked", "Files/PartFile",
                 "Files/ByteQueue",
             ],
-            ["Uploads/", "Transfers/TransferOptions", "Transport/TransportEvent"],
+            [
+                "Uploads/", "Transfers/TransferOptions", "Transfers/TransferProgress",
+                "Transfers/TransferMetrics",
+                "Transfers/TransferRedirect", "Transfers/AuthenticationChallenge", "Transport/TransportEvent",
+            ],
             ["Transport/TransportExchange", "Transport/Transport.swift"],
             ["Transport/", "Transfers/TransferSession"],
-            ["Transfers/TransferSink", "Transfers/TransferState", "Transfers/TransportFailure"],
-            ["Transfers/Transfer.swift", "Transfers/URLRequest+Checking"],
+            [
+                "Transfers/TransferSink", "Transfers/TransferState", "Transfers/TransportFailure",
+                "Transfers/TransferSilence",
+            ],
+            ["Transfers/Transfer.swift", "Transfers/TransferBody", "Transfers/URLRequest+Checking"],
             ["Operations/", "Scheduling/", "Transfers/TransferDataSource"],
             ["Transfers/", "Files/", "Streams/"],
         ]

@@ -116,7 +116,7 @@ final class Transfer: TransportListener, @unchecked Sendable {
             core.completion = completion
             core.metrics.requestedAt = requestedAt
             core.metrics.startedAt = TransferMetrics.now
-            return (core.machine.options, core.machine.silence, core.machine.url)
+            return (core.machine.options, core.machine.silence.limit, core.machine.url)
         }
         guard let (options, silence, url) = begun else { return }
         if let total = options.totalTimeout { setTimer(.total(total), options.timer) }
@@ -311,32 +311,16 @@ final class Transfer: TransportListener, @unchecked Sendable {
     /// Makes, opens and checks a body that is a stream or a file, and sends the request. On the transfer's queue: a
     /// stream may be of a class of the user's, and a file may have gone since the first request.
     private func addBody(to request: URLRequest, _ core: inout Core) {
-        let (round, makeBody) = (core.machine.round, bodyMaker(core))
+        let (round, body) = (core.machine.round, TransferBody(core.machine.options, core.form))
         queue.async { [self] in
             do {
-                let request = try asRequested { try makeBody(request) }
+                let request = try asRequested { try body.added(to: request) }
                 let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
                 send(request, round)
             } catch {
                 handle(.returned(.failure(error)), of: round)
             }
-        }
-    }
-
-    /// Returns a closure that gives a request its body: a file, a stream that is made anew, or its own stream.
-    private func bodyMaker(_ core: borrowing Core) -> @Sendable (URLRequest) throws -> URLRequest {
-        let (options, hasForm) = (core.machine.options, core.form != nil)
-        let form = core.form.flatMap { UploadFile($0) }
-        return { request in
-            var request = request
-            guard request.mayHaveBody else { return request }
-            if hasForm, form == nil {
-                throw DataSourceError.invalidRequest(request.errorURL, reason: FileSystem.lastFault)
-            }
-            if let make = options.makeBodyStream { request.httpBodyStream = try make() }
-            let file = try form ?? options.uploadFile?.openUpload(to: request.errorURL)
-            return try request.framed(file, options)
         }
     }
 
@@ -366,13 +350,12 @@ final class Transfer: TransportListener, @unchecked Sendable {
     // What cannot be made again ends the transfer: Foundation does not end the task then.
     func makeBodyStream(of round: Int, _ use: @escaping @Sendable (InputStream?) -> Void) {
         let made = inRound(round) { core in
-            let options = core.machine.options
-            let isMade = options.makeBodyStream != nil || options.uploadFile != nil || core.form != nil
-            return (isMade ? bodyMaker(core) : nil, core.machine.request, core.machine.url)
+            (TransferBody(core.machine.options, core.form), core.machine.request, core.machine.url)
         }
-        guard let (makeBody, request, url) = made else { return use(nil) }
+        guard let (body, request, url) = made else { return use(nil) }
         queue.async { [self] in
-            let stream = (try? asRequested { try makeBody?(request) })?.httpBodyStream
+            let again = body.canBeMadeAgain ? try? asRequested { try body.added(to: request) } : nil
+            let stream = again?.httpBodyStream
             if let stream { inRound(round) { $0.sentStreams.append(stream) } }
             let lost = DataSourceError.connectionLost(
                 url, reason: "closed without an answer, and kept before")
@@ -394,7 +377,7 @@ final class Transfer: TransportListener, @unchecked Sendable {
     private func setTimer(_ limit: DataSourceError.TimeLimit, _ dispatcher: any DelayedDispatcher) {
         let (index, delay) =
             switch limit {
-            case .silence(let time): (0, time / Machine.silenceTicks)
+            case .silence(let time): (0, time / TransferSilence.ticks)
             case .total(let time): (1, time)
             }
         let timer = dispatcher.dispatch(after: delay) { [weak self] in

@@ -44,8 +44,7 @@ struct TransferStateMachine: ~Copyable {
     /// status is the failure.
     private(set) var received: Int64 = 0
     let options: TransferOptions
-    /// How long a silence is allowed; nil for any.
-    let silence: Duration?
+    private(set) var silence: TransferSilence
     /// Whether the transport can pause a request. If not, a pause cancels it, and the rest is requested later.
     private let canPause: Bool
     /// Whether the transport can leave a coding on the body.
@@ -54,12 +53,7 @@ struct TransferStateMachine: ~Copyable {
     private var challengeCount = 0
     /// Whether an answer has been accepted: the rest of its body is not validated again.
     private var hasAccepted = false
-    private var wasHeard = false
-    private var silentTicks = 0
     private var actions: [Action] = []
-
-    /// The silence allowed is counted in so many ticks: each piece of a body only sets a flag.
-    static let silenceTicks = 8
 
     init(
         _ request: URLRequest, _ options: TransferOptions, canPause: Bool, canDeliverAsSent: Bool = true
@@ -68,10 +62,7 @@ struct TransferStateMachine: ~Copyable {
         self.options = options
         self.canPause = canPause
         self.canDeliverAsSent = canDeliverAsSent
-        let interval = request.timeoutInterval
-        silence =
-            options.silenceTimeout
-            ?? (interval.isFinite && interval < 1e9 ? .seconds(interval > 0 ? interval : 60) : nil)
+        silence = TransferSilence(options.silenceTimeout ?? request.silenceTimeout)
     }
 
     var phase: TransferPhases { state.phase }
@@ -115,10 +106,10 @@ struct TransferStateMachine: ~Copyable {
         case .bytes where phase == .requesting:
             throw DataSourceError.malformedResponse(url, reason: "a body without a head")
         case .bytes(let data):
-            wasHeard = true
+            silence.end()
             if phase == .sampling { try sample(data) } else { try take(data) }
         case .sent(let byteCount):
-            wasHeard = true
+            silence.end()
             progress.sent = byteCount
             actions.append(.report)
         case .completed(let error): try endTask(error)
@@ -133,7 +124,10 @@ struct TransferStateMachine: ~Copyable {
         case .room:
             state = .plain(.receiving)
             actions.append(.resume)
-        case .tick(let isHeldUp): try countSilence(isHeldUp)
+        case .tick(let isHeldUp):
+            if let limit = silence.tick(counts: !isHeldUp && countsSilence) {
+                throw DataSourceError.timedOut(url, .silence(limit))
+            }
         case .limitPassed(let limit): end(.failure(DataSourceError.timedOut(url, .total(limit))))
         case .stop:
             round += 1
@@ -152,7 +146,7 @@ struct TransferStateMachine: ~Copyable {
         round += 1
         self.request = request
         answer = nil
-        silentTicks = 0
+        silence.restart()
         state = .plain(.requesting)
         let hasBody = options.uploadFile != nil || options.uploadForm != nil || options.makeBodyStream != nil
         let opensBody = request.httpBodyStream != nil || hasBody && request.mayHaveBody
@@ -226,7 +220,7 @@ struct TransferStateMachine: ~Copyable {
     }
 
     private mutating func take(_ response: HTTPURLResponse) throws {
-        wasHeard = true
+        silence.end()
         // An informational answer: the real one follows.
         if 100..<200 ~= response.statusCode { return }
         var answer = TransferAnswer(response: response.from(request.url))
@@ -284,7 +278,7 @@ struct TransferStateMachine: ~Copyable {
     }
 
     private mutating func endTask(_ error: (any Error)?) throws {
-        wasHeard = true
+        silence.end()
         let failure: (any Error)? = error.map { TransportFailure(url, answer).translated($0) } ?? shortfall
         switch phase {
         // The first one counts.
@@ -401,12 +395,5 @@ struct TransferStateMachine: ~Copyable {
     private var countsSilence: Bool {
         if case .asking(.redirect, _) = state { return true }
         return [.requesting, .staging, .flushing, .receiving, .sampling].contains(phase)
-    }
-
-    private mutating func countSilence(_ isHeldUp: Bool) throws(DataSourceError) {
-        silentTicks = wasHeard || isHeldUp || !countsSilence ? 0 : silentTicks + 1
-        wasHeard = false
-        guard silentTicks >= Self.silenceTicks, let silence else { return }
-        throw .timedOut(url, .silence(silence))
     }
 }

@@ -170,6 +170,7 @@ struct QueueLoops {
         do {
             let removed = queue.removeAll()
             #expect(removed.count == 3 && tracker.alive == 3)
+            withExtendedLifetime(removed) {}
         }
         #expect(tracker.alive == 0)
     }

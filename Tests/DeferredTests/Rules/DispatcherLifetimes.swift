@@ -19,7 +19,9 @@ extension Rules {
             weak var known: OwnDispatcher?
             known = queue
             let (source, finalized) = (Deferred<Int>(), Deferred<Int>())
-            let links = Form.on(queue).map { $0.attach(source, Form.Body { _ in .resolved(1) }) }
+            let links = OperatorForm.on(queue).map {
+                $0.attach(to: source, OperatorForm.Body { _ in .resolved(1) })
+            }
             let log = Log()
             finalized.finally(on: queue) { _ in log("added first") }
             finalized.finally(on: queue) { log("finalizer \(outcome($0))") }.both { _ in }

@@ -38,6 +38,7 @@ extension Rules {
                 DeferredList(inputs, cancelsRemaining: true).firstSettled().done { log("\($0.index)") }
                 if isFailure { inputs[1].reject(Boom(1)) } else { inputs[1].resolve(1) }
                 #expect(log.all == ["1", "cancels 0", "cancels 2"])
+                withExtendedLifetime(inputs) {}
             }
         }
 

@@ -29,9 +29,10 @@ extension Rules {
         }
 
         static let operators: [Operator] =
-            (Form.on(nil) + Form.on(InlineDispatcher()) + Form.on(DroppingDispatcher())).map { form in
-                Operator(form.testDescription) { source, life in
-                    form.attach(source, Form.Body { _ in life.returning(.resolved(0)) })
+            ([nil, InlineDispatcher(), DroppingDispatcher()] as [(any Dispatcher)?])
+            .flatMap(OperatorForm.on).map { form in
+                Operator("\(form)") { source, life in
+                    form.attach(to: source, OperatorForm.Body { _ in life.returning(.resolved(0)) })
                 }
             } + others
 

@@ -7,9 +7,21 @@ extension Rules {
     /// V1: a value that passes through a function of the library is received or given back, once, whatever becomes of
     /// its consumer.
     @Suite("Rule V1: values that are passed on") struct PassedValues {
+        typealias Way = (name: String, pass: @Sendable (Deferred<Int>) -> Deferred<Int>)
+
         /// The functions that pass a value on, each with the value of a Deferred. Those of other modules are in
         /// `PassedValueTests` there.
-        static let ways: [(name: String, pass: @Sendable (Deferred<Int>) -> Deferred<Int>)] = [
+        static let ways = operators + others
+
+        private static let operators: [Way] =
+            (OperatorForm.on(nil) + OperatorForm.on(InlineDispatcher())
+            + OperatorForm.asynchronous)
+            .filter { !$0.receivesValues && $0.takes != .nothing }
+            .map { form in
+                ("\(form)", { form.pass($0, OperatorForm.Body { .resolved(try $0.get()) })! })
+            }
+
+        private static let others: [Way] = [
             ("nothing", { $0 }),
             ("shielded", { $0.shielded() }),
             ("timeout", { $0.timeout(.seconds(9), timer: ManualClock()) }),
@@ -33,15 +45,7 @@ extension Rules {
                     return other
                 }
             ),
-            ("recover", { $0.recover { throw $0 } }),
-            ("recover on a dispatcher", { $0.recover(on: InlineDispatcher()) { throw $0 } }),
-            ("recover of a type", { $0.recover(DeferredError.self) { throw $0 } }),
-            ("orElse", { $0.orElse { error throws -> Deferred<Int> in throw error } }),
-            ("mapError", { $0.mapError { $0 } }),
-            ("always", { $0.always { _ in } }),
-            ("always on a dispatcher", { $0.always(on: InlineDispatcher()) { _ in } }),
             ("finally", { $0.finally { _ in } }),
-            ("asyncRecover", { $0.asyncRecover { throw $0 } }),
             ("nested in then", { source in Deferred.resolved(0).then { _ in source } }),
             ("nested in thenResult", { source in Deferred.resolved(0).thenResult { _ in source } }),
             ("nested in orElse", { source in Deferred.rejected(Late()).orElse { _ in source } }),

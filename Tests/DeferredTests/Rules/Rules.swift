@@ -8,10 +8,7 @@ import Testing
 /// begins with the rule.
 @Suite(.watchdog) enum Rules {
     /// An error with a number.
-    struct Boom: Error, Hashable {
-        var id = 0
-        init(_ id: Int = 0) { self.id = id }
-    }
+    typealias Boom = OperatorForm.Boom
 
     /// An error of another type.
     struct Crash: Error {}

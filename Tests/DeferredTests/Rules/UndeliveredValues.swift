@@ -14,22 +14,18 @@ extension Rules {
             var note: @Sendable (Int) -> Void { { value in self.values.withLock { $0.append(value) } } }
         }
 
-        /// What a value may be attached to, and whether that receives it.
+        /// What a value may come to beside the operators, and whether that receives it.
         enum Use: CaseIterable {
-            case map, then, done, mapResult, thenResult, both, pair, asyncMap, currentResult, wait, values,
-                results
+            case currentResult, wait, values, results
             case first, gather, limitedList, timeoutThenDone, followThenDone, shieldedThenDone, thenReturn
-            case nothing, isSettled, recover, orElse, fail, mapError, always, finally, timeout, shielded,
-                follow
+            case nothing, isSettled, finally, timeout, shielded, follow
             case nested, cancelledOnQueue, pausedAndCancelled, releasedOnQueue, losesRace, failedValues,
                 nestedAndCancelled
 
             var receives: Bool {
                 switch self {
-                case .map, .then, .done, .mapResult, .thenResult, .both, .pair, .asyncMap, .currentResult,
-                    .wait,
-                    .values, .results, .first, .gather, .limitedList, .timeoutThenDone, .followThenDone,
-                    .shieldedThenDone, .thenReturn:
+                case .currentResult, .wait, .values, .results, .first, .gather, .limitedList,
+                    .timeoutThenDone, .followThenDone, .shieldedThenDone, .thenReturn:
                     true
                 default: false
                 }
@@ -39,16 +35,6 @@ extension Rules {
         /// Attaches a use to a Deferred that is to be completed with a value; returns what is to happen then.
         private func attach(_ use: Use, to source: Deferred<Int>) -> () async -> Void {
             switch use {
-            case .map: source.map { $0 }.disregard()
-            case .then: source.then { Deferred.resolved($0) }.disregard()
-            case .done: source.done { _ in }
-            case .mapResult: source.mapResult { _ in }.disregard()
-            case .thenResult: source.thenResult { _ in Deferred.resolved(0) }.disregard()
-            case .both: source.both { _ in }
-            case .pair: source.map({ $0 }, recover: { _ in 0 }).disregard()
-            case .asyncMap:
-                let mapped = source.asyncMap { $0 }
-                return { _ = await mapped.result }
             case .currentResult: return { _ = source.currentResult }
             case .wait: return { onThread { _ = try? source.wait() } }
             case .values: DeferredList([source]).values().disregard()
@@ -65,11 +51,6 @@ extension Rules {
             case .thenReturn: source.thenReturn(1).disregard()
             case .nothing: break
             case .isSettled: return { _ = source.isSettled }
-            case .recover: source.recover { _ in 0 }.disregard()
-            case .orElse: source.orElse { _ in Deferred.resolved(0) }.disregard()
-            case .fail: source.fail { _ in }
-            case .mapError: source.mapError { $0 }.disregard()
-            case .always: source.always { _ in }
             case .finally: source.finally { _ in }
             case .timeout: source.timeout(.seconds(1), timer: ManualClock()).disregard()
             case .shielded: source.shielded().disregard()
@@ -116,6 +97,23 @@ extension Rules {
                 if use == .pausedAndCancelled { #expect(returned.all.isEmpty, "a handle has it") }
             }
             #expect(returned.all == (use.receives ? [] : [5]))
+        }
+
+        @Test(
+            "V1: an operator whose closure receives the value keeps it, another gives it back",
+            arguments: OperatorForm.on(nil) + OperatorForm.on(InlineDispatcher()) + OperatorForm.asynchronous,
+            [false, true])
+        func operators(_ form: OperatorForm, isSettledFirst: Bool) async {
+            let returned = Returned()
+            do {
+                let source = Deferred<Int>()
+                if isSettledFirst { source.resolve(5, onUndelivered: returned.note) }
+                let body = OperatorForm.Body { _ in .resolved(0) }
+                let ended = form.attachIgnoringValue(to: source, body)
+                if !isSettledFirst { source.resolve(5, onUndelivered: returned.note) }
+                _ = await ended.result
+            }
+            #expect(returned.all == (form.receivesValues ? [] : [5]))
         }
 
         @Test("V1: a settled Deferred gives its value back as well", arguments: Use.allCases)

@@ -139,6 +139,7 @@ struct LatestWaits {
         latest.cancel()
         #expect(try failureResult(of: third) is CancellationError)
         #expect(clock.scheduled.isEmpty)
+        withExtendedLifetime(sources) {}
     }
 
     @Test("Q6: the first of a series is replaced by the next call, as without a leading edge")

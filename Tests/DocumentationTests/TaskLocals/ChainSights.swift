@@ -30,103 +30,20 @@ enum ChainSights {
         _ = try await DeferredList(attached).results().value
     }
 
-    private static let failure = Result<Int, any Error>.failure(Refused())
+    /// The operators, by name: each has all of its forms noted.
+    static let operators = Dictionary(grouping: OperatorForm.all, by: { "Deferred.\($0.function)" })
+        .mapValues { forms -> Sighting in
+            { probe in
+                for form in forms {
+                    try await settling(form.seen) {
+                        let body = OperatorForm.Body { .resolved(try probe.noting($0).get()) }
+                        return [form.attachIgnoringValue(to: $0, body)]
+                    }
+                }
+            }
+        }
 
     static let all: [String: Sighting] = [
-        "Deferred.map": { probe in
-            try await settling {
-                [
-                    $0.map { probe.noting($0) }.ended,
-                    $0.map({ probe.noting($0) }, recover: { _ in 0 }).ended,
-                    $0.map(on: MainActor.self) { probe.noting($0) }.ended,
-                    $0.map(on: MainActor.self, { probe.noting($0) }, recover: { _ in 0 }).ended,
-                ]
-            }
-        },
-        "Deferred.then": { probe in
-            try await settling {
-                [
-                    $0.then { Deferred.resolved(probe.noting($0)) }.ended,
-                    $0.then({ Deferred.resolved(probe.noting($0)) }, orElse: { _ in .resolved(0) }).ended,
-                    $0.then(on: MainActor.self) { Deferred.resolved(probe.noting($0)) }.ended,
-                ]
-            }
-        },
-        "Deferred.done": { probe in
-            try await settling {
-                [
-                    $0.done { _ in probe.note() }, $0.done({ _ in probe.note() }, fail: { _ in }),
-                    $0.done(on: MainActor.self) { _ in probe.note() },
-                    $0.done(on: MainActor.self, { _ in probe.note() }, fail: { _ in }),
-                ]
-            }
-        },
-        "Deferred.mapResult": { probe in
-            try await settling {
-                [
-                    $0.mapResult { _ in probe.note() }.ended,
-                    $0.mapResult(on: MainActor.self) { _ in probe.note() }.ended,
-                ]
-            }
-        },
-        "Deferred.thenResult": { probe in
-            try await settling {
-                [
-                    $0.thenResult { _ in Deferred.resolved(probe.noting(1)) }.ended,
-                    $0.thenResult(on: MainActor.self) { _ in Deferred.resolved(probe.noting(1)) }.ended,
-                ]
-            }
-        },
-        "Deferred.both": { probe in
-            try await settling {
-                [$0.both { _ in probe.note() }, $0.both(on: MainActor.self) { _ in probe.note() }]
-            }
-        },
-        "Deferred.always": { probe in
-            try await settling {
-                [
-                    $0.always { _ in probe.note() }.ended,
-                    $0.always(on: MainActor.self) { _ in probe.note() }.ended,
-                ]
-            }
-        },
-        "Deferred.recover": { probe in
-            try await settling(failure) {
-                [
-                    $0.recover { _ in probe.noting(1) }.ended,
-                    $0.recover(Refused.self) { _ in probe.noting(1) }.ended,
-                    $0.recover(on: MainActor.self) { _ in probe.noting(1) }.ended,
-                    $0.recover(Refused.self, on: MainActor.self) { _ in probe.noting(1) }.ended,
-                ]
-            }
-        },
-        "Deferred.orElse": { probe in
-            try await settling(failure) {
-                [
-                    $0.orElse { _ in Deferred.resolved(probe.noting(1)) }.ended,
-                    $0.orElse(Refused.self) { _ in Deferred.resolved(probe.noting(1)) }.ended,
-                    $0.orElse(on: MainActor.self) { _ in Deferred.resolved(probe.noting(1)) }.ended,
-                ]
-            }
-        },
-        "Deferred.fail": { probe in
-            try await settling(failure) {
-                [
-                    $0.fail { _ in probe.note() }, $0.fail(Refused.self) { _ in probe.note() },
-                    $0.fail(.exceptCancellation) { _ in probe.note() },
-                    $0.fail(on: MainActor.self) { _ in probe.note() },
-                    $0.fail(.exceptCancellation, on: MainActor.self) { _ in probe.note() },
-                ]
-            }
-        },
-        "Deferred.mapError": { probe in
-            try await settling(failure) {
-                [
-                    $0.mapError { probe.noting($0) }.ended,
-                    $0.mapError(on: MainActor.self) { probe.noting($0) }.ended,
-                ]
-            }
-        },
         "Deferred.finally": { probe in
             let ended = Deferred<Void>()
             try await settling {
@@ -137,15 +54,6 @@ enum ChainSights {
                 return [$0.ended]
             }
             try await ended.value
-        },
-        "Deferred.asyncMap": { probe in
-            try await settling { [$0.asyncMap { probe.noting($0) }.ended] }
-        },
-        "Deferred.asyncDone": { probe in
-            try await settling { [$0.asyncDone { _ in probe.note() }] }
-        },
-        "Deferred.asyncRecover": { probe in
-            try await settling(failure) { [$0.asyncRecover { _ in probe.noting(1) }.ended] }
         },
         "Deferred.init": { probe in
             _ = try await asCall {
