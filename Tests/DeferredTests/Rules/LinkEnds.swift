@@ -7,7 +7,9 @@ extension Rules {
     @Suite("Link ends") struct LinkEnds {
         typealias Cancels = LinkEnd.Cancels
 
-        @Test("C1, C5, U1: requests end with an answer, and begin again otherwise, whatever the marks")
+        @Test(
+            "C1, C5, C7, U1: requests end with an answer, and begin again otherwise, whatever the marks"
+        )
         func cancels() {
             let allMarks = (0...UInt8.max).map { LinkState.Marks(rawValue: $0) }
             for phase in [LinkState.Phase.source, .running] {
@@ -25,6 +27,11 @@ extension Rules {
                         let isCancelled =
                             marks.contains(.cancelled) || phase == .running && hasRequests && !ends
                         #expect(cancels.isOfCancelledWork == isCancelled)
+                        // What is followed is cancelled with the source, unless its canceller has answered, or shields it.
+                        let answersItself = isCancellers && marks.contains(.cancellerRuns)
+                        #expect(
+                            cancels.includesFollowed
+                                == (marks.contains(.cancelled) && !marks.contains(.shielded) && !answersItself))
                     }
                 }
             }

@@ -47,6 +47,33 @@ extension Rules {
             }
         }
 
+        @Test("C7: what is followed is cancelled where another's canceller settles the source before its own runs")
+        func forestalled() {
+            let followed = Deferred<Int>()
+            let failing = Deferred<Int>(canceller: { $0.reject(Boom(1)) })
+            let source = Deferred<Int>(canceller: { _ in })
+            source.follow(followed)
+            source.follow(failing)
+            let bag = CancelBag()
+            failing.store(in: bag)
+            source.store(in: bag)
+            bag.cancelAll()
+            #expect([failing, source, followed].map(outcome) == ["Boom(1)", "Boom(1)", "cancelled"])
+        }
+
+        @Test("C5, C7: what is followed is cancelled where another thread settles the source while its canceller runs")
+        func settledMeanwhile() {
+            let followed = Deferred<Int>()
+            let resolver = Box<Deferred<Int>.Resolver?>(nil)
+            let (source, own) = Deferred<Int>.withResolver(canceller: { _ in
+                onThread { resolver.value?.resolve(1) }
+            })
+            resolver.value = own
+            own.follow(followed)
+            source.cancel()
+            #expect([source, followed].map(outcome) == ["1", "cancelled"])
+        }
+
         @Test("Z1, P1: a pause whose callbacks a cancel has all reached keeps no finalizer")
         func cancelledBehindPause() {
             let ran = Box(0)

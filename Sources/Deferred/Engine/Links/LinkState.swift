@@ -248,9 +248,9 @@ struct LinkState: Equatable, Sendable {
         return isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
     }
 
-    /// Whether a source that is being settled was cancelled without an answer of its canceller: what it
-    /// followed is cancelled as well (C7).
-    var cancelsFollowed: Bool { marks.intersection([.cancelled, .cancellerRuns, .shielded]) == .cancelled }
+    /// Whether a source is being cancelled, and what it follows is to be cancelled as well, unless its canceller answers
+    /// (C7).
+    var passesCancelOn: Bool { marks.contains(.cancelled) && !marks.contains(.shielded) }
 
     // MARK: The table
 

@@ -27,10 +27,13 @@ struct LinkEnd {
     private let requests: [CancelRequest]
     private let released: (Link?, (@Sendable (CompletionRight) -> Void)?, SourceList?)
 
-    /// What the outcome makes of the requests that were left in the link.
+    /// What the outcome makes of the cancels that have come to the link.
     struct Cancels: Equatable {
         enum Requests { case end, beginAgain }
+        /// What becomes of the requests that were left in the link.
         let requests: Requests
+        /// Whether what a source followed is cancelled with it (C7).
+        let includesFollowed: Bool
         /// Whether a failure is that of work that was cancelled, and not reported (U1).
         let isOfCancelledWork: Bool
 
@@ -38,8 +41,10 @@ struct LinkEnd {
         ///   - isAnswered: Whether the outcome is known to come of the requests (C1).
         ///   - isCancellers: Whether it comes from the thread that runs the canceller.
         init(_ state: LinkState, hasRequests: Bool, isAnswered: Bool, isCancellers: Bool) {
-            let isAnswered = isAnswered || state.marks.contains(.cancellerRuns) && isCancellers
+            let isCancellersAnswer = state.marks.contains(.cancellerRuns) && isCancellers
+            let isAnswered = isAnswered || isCancellersAnswer
             requests = isAnswered ? .end : .beginAgain
+            includesFollowed = state.passesCancelOn && !isCancellersAnswer
             let wasCancelledWhileItRan = state.phase == .running && hasRequests && !isAnswered
             isOfCancelledWork = state.marks.contains(.cancelled) || wasCancelledWhileItRan
         }
@@ -87,7 +92,9 @@ struct LinkEnd {
         } else if let scope, !finalizers.isEmpty, loop.cancels.isInProgress {
             loop.cancels.enqueueEnd(of: scope)
         }
-        if !following.isEmpty { loop.stopFollowing(following, as: state) }
+        if !following.isEmpty {
+            loop.stopFollowing(following, as: state, isCancelled: cancels.includesFollowed)
+        }
         if cancels.requests == .beginAgain { loop.begin(requests) }
         withExtendedLifetime((released, scopeOfFailing)) {}
     }

@@ -13,7 +13,7 @@ protocol DeliveryRoutes: ~Copyable {
         _ outcome: consuming Payload, to source: consuming Link, through follower: Link
     ) -> Bool
     /// Detaches the links by which a source, now settled, followed others.
-    mutating func stopFollowing(_ followers: [Link], as state: LinkState)
+    mutating func stopFollowing(_ followers: [Link], as state: LinkState, isCancelled: Bool)
 }
 
 extension DrainLoop: DeliveryRoutes {}

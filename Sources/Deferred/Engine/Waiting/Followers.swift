@@ -2,18 +2,21 @@
 /// lives on takes constant memory (K2).
 extension DrainLoop {
     /// Detaches the links by which a source, now settled, followed others. A cancel of the source reaches all
-    /// that it followed (C7), unless its canceller has answered it.
+    /// that it followed (C7), unless its canceller has answered it: also where something else has settled the source
+    /// while its canceller ran, or before that began.
     ///
-    /// - Parameter state: What the source was before.
-    mutating func stopFollowing(_ followers: [Link], as state: LinkState) {
+    /// - Parameters:
+    ///   - state: What the source was before.
+    ///   - isCancelled: Whether a cancel of the source was in progress that its canceller has not answered.
+    mutating func stopFollowing(_ followers: [Link], as state: LinkState, isCancelled: Bool) {
         for follower in followers {
             if state.marks.contains(.shielded) {
                 leaveShield(follower)
-            } else if state.cancelsFollowed || !detachPending(follower) {
+            } else if isCancelled || !detachPending(follower) {
                 follower.replaceStepWithNoOp()
             }
         }
-        guard state.cancelsFollowed else { return }
+        guard isCancelled else { return }
         // One that is being cancelled is left to that cancel, which would be walked again to its end.
         let others = followers.filter { follower in follower.locked { !follower.isProtected } }
         begin(others.map { CancelRequest($0) })
