@@ -65,7 +65,7 @@ extension DrainLoop {
             upstream.unlock(word)
             return false
         case .shared:
-            upstream.detach(link, word)
+            upstream.detach(link, word, byCancel: true)
             return failDetached(link, from: upstream, for: request, after: steps)
         case .paused:
             upstream.unlock(word)
@@ -80,7 +80,7 @@ extension DrainLoop {
             }
             let scope = coldState.scopeOfFailing ?? fresh
             coldState.scopeOfFailing = scope
-            upstream.detach(link, word)
+            upstream.detach(link, word, byCancel: true)
             // Nothing else consumes what is paused: it is cancelled for its part.
             cancels.enqueue(CancelRequest(copy upstream))
             return failDetached(link, from: upstream, for: request, after: steps, in: scope)

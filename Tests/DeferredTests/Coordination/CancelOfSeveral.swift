@@ -219,6 +219,21 @@ struct CancelOfSeveral {
         #expect(log.all.isEmpty && !lock.isLocked && lock.waitingCount == 0)
     }
 
+    @Test(
+        "C7: a permit that a canceller returns starts nothing that waits for it, wherever, and is cancelled too",
+        arguments: Path.allCases, Way.allCases)
+    func returnedPermit(path: Path, way: Way) throws {
+        let semaphore = DeferredSemaphore(1)
+        let held = SpinLocked(semaphore.tryAcquire())
+        let holder = Deferred<Int>(canceller: { _ in held.withLock { $0.take() }?.release() })
+        let waiting = try (0..<5).map { number in try path.input(number) { semaphore.run { work(number) } } }
+        #expect(semaphore.waitingCount == 5)
+        way.cancel([holder] + waiting)
+        #expect(log.all.isEmpty)
+        #expect(waiting.allSatisfy { $0.isSettled })
+        #expect(semaphore.availableCount == 1 && semaphore.waitingCount == 0)
+    }
+
     @Test("C7, D5: so does a list with a limit whose inputs wait for permits")
     func remainingOfLimitedList() throws {
         let lock = DeferredLock()

@@ -125,6 +125,37 @@ extension Rules {
         }
 
         @Test(
+            "C7, D5: a permit that comes to a list that was cancelled passes on, also while its sequence runs"
+        )
+        func lateForCancelled() {
+            let semaphore = DeferredSemaphore(1)
+            let work = Deferred<Int>()
+            let results = SpinLocked<Deferred<[Result<Int, any Error>]>?>(nil)
+            let elements = (0..<3).lazy.map { [log] number in
+                guard number == 1 else { return number }
+                // The first input has ended, and still has its permit; the list waits for the next.
+                results.withLock { $0 }?.cancel()
+                semaphore.limit = 2
+                log("free: \(semaphore.availableCount), waiting: \(semaphore.waitingCount)")
+                return number
+            }
+            let list = DeferredList(elements, limit: semaphore) { [log] number in
+                log("a\(number)")
+                return work
+            }
+            results.withLock { $0 = list.results() }
+            let next = semaphore.run { [log] () -> Deferred<Int> in
+                log("next")
+                return .never()
+            }
+            work.resolve(0)
+            #expect(log.all == ["a0", "next", "free: 0, waiting: 0"])
+            #expect(semaphore.availableCount == 1)
+            next.cancel()
+            #expect(semaphore.availableCount == 2)
+        }
+
+        @Test(
             "C7, D3: a permit of the input that decides a list admits nobody whom the list, or another, cancels"
         )
         func decides() {

@@ -90,6 +90,26 @@ let nesting: [Shape] =
             meter("completed") { _ = shared.resolver.resolve(1) }
             withExtendedLifetime((users, consumers)) {}
         },
+        Shape("n followers of one with n consumers, each ended before the next") { n, meter in
+            let shared = Deferred<Int>()
+            let consumers = (0..<n).map { _ in shared.map { $0 } }
+            meter("cancelled") {
+                for _ in 0..<n {
+                    let (follower, resolver) = Deferred<Int>.withResolver()
+                    resolver.follow(shared)
+                    follower.cancel()
+                }
+            }
+            meter("completed") {
+                for _ in 0..<n {
+                    let (_, resolver) = Deferred<Int>.withResolver()
+                    resolver.follow(shared)
+                    resolver.resolve(1)
+                }
+            }
+            shared.resolve(1)
+            withExtendedLifetime(consumers) {}
+        },
         Shape("a result with n consumers that follows n in turn") { n, meter in
             let result = Deferred<Int>()
             let users = (0..<n).map { _ in result.map { $0 } }

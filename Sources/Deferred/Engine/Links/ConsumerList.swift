@@ -253,9 +253,9 @@ extension Link {
     }
 
     /// Detaches a consumer, which the caller retains, from this locked link, and unlocks that.
-    func detach(_ consumer: Link, _ word: UInt) {
+    func detach(_ consumer: Link, _ word: UInt, byCancel: Bool = false) {
         var word = word
-        consumer.set(Link.Flags.isDetached)
+        consumer.set(byCancel ? Link.Flags.isDetached | Link.Flags.isDetachedByCancel : Link.Flags.isDetached)
         Link.unlink(consumer, from: &word)
         unlock(word)
     }

@@ -118,11 +118,17 @@ final class Link: LinkEnding, @unchecked Sendable {
         /// A list that cancels what remains waits for it, or did: see ``noteLeadsToCancellingList()``.
         static let mayLeadToCancellingList: UInt32 = 64
 
+        /// It is detached because a cancel has taken effect on it, and not, say, since it has closed a cycle. Set with
+        /// `isDetached`, under the lock of its upstream.
+        static let isDetachedByCancel: UInt32 = 128
+
         /// How many bits they take.
-        static let width: UInt32 = 7
+        static let width: UInt32 = 8
     }
 
     var isDetached: Bool { flags.load(ordering: .relaxed) & Flags.isDetached != 0 }
+
+    var isDetachedByCancel: Bool { flags.load(ordering: .relaxed) & Flags.isDetachedByCancel != 0 }
 
     var onlyObserves: Bool { flags.load(ordering: .relaxed) & Flags.onlyObserves != 0 }
 

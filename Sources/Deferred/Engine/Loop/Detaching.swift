@@ -32,8 +32,10 @@ extension Link {
                 let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false
                 isFound =
                     switch link.phase {
-                    case .waiting, .dispatched: link.isInterrupted || link.isDetached
-                    case .running: hasRequests || link.isDetached
+                    // One that another thread takes out of this cycle meanwhile is detached, but not by a cancel.
+                    case .waiting, .dispatched:
+                        link.isInterrupted || link.isDetachedByCancel || hasRequests
+                    case .running: hasRequests || link.isDetachedByCancel
                     case .source: hasRequests || link.state.marks.contains(.cancelled)
                     // What a pause suspends does not have it yet.
                     case .settled: link.payload.isCancellation && !link.isSuspended

@@ -38,7 +38,7 @@ extension Link {
     }
 
     /// Counts one more follower, where there are other consumers, and removes those of no use after as many new ones as
-    /// were left the last time: constant time on average.
+    /// consumers remained the last time, each of which is looked at: constant time on average (K1).
     func noteFollower(in loop: inout DrainLoop) {
         if word.load(ordering: .relaxed) & ~Word.flags == 0 { return }
         let coldState = ensureColdState()
@@ -59,12 +59,14 @@ extension Link {
             if phase == .settled { return }
             var count = 0
             Link.forEach(in: word.load(ordering: .relaxed)) { consumer in
+                count += 1
                 consumer.locked {
                     guard consumer.phase == .waiting, consumer.payload.kind == .forward else { return }
-                    if consumer.payload.forwardsToUseless { useless.append(consumer) } else { count += 1 }
+                    if consumer.payload.forwardsToUseless { useless.append(consumer) }
                 }
             }
-            coldState.followersUntilRemoval = UInt16(min(max(16, count), Int(UInt16.max)))
+            let remaining = count - useless.count
+            coldState.followersUntilRemoval = UInt16(clamping: max(16, remaining))
         }
         for follower in useless {
             if follower.locked({ follower.isShieldsFollower }) {

@@ -96,6 +96,33 @@ func defineChainsScenarios() {
             return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
         }
     }
+    // L5: two threads that close one cycle both find it, and take each its link out: neither is a cancel.
+    scenario("cycle-of-two-threads") {
+        let s1 = D(), s2 = D(), links = Box<[D]>([])
+        let a = s1.then { _ in links.value![1] }, b = s2.then { _ in links.value![0] }
+        links.value = [a, b]
+        return Program({ s1.resolve(1) }, { s2.resolve(2) }) {
+            links.value = nil
+            let ends = [a, b].map { link in
+                if case .failure(DeferredError.cycle) = link.currentResult { "cycle" } else { show(link.currentResult) }
+            }
+            return expect(ends == ["cycle", "cycle"], "\(ends)")
+        }
+    }
+    // C7: what a source follows is cancelled, too, where a result or another's canceller is before its own canceller.
+    scenario("forestalled-canceller") {
+        let followed = D(), failing = D(canceller: { $0.resolve(1) })
+        let source = Deferred<Int>.withResolver(canceller: { _ in })
+        source.resolver.follow(followed)
+        source.resolver.follow(failing)
+        let bag = CancelBag()
+        failing.store(in: bag)
+        source.deferred.store(in: bag)
+        return Program({ bag.cancelAll() }, { source.resolver.resolve(2) }) {
+            let wasFirst = show(source.deferred.currentResult) == "2" && show(failing.currentResult) == "1"
+            return expect(wasFirst || show(followed.currentResult) == "cancelled", show(followed.currentResult))
+        }
+    }
     // P1: a cancel beside a pause that is taking hold.
     scenario("pause-inside-cancel") {
         let s = D()
