@@ -31,7 +31,8 @@ extension Rules {
                         let answersItself = isCancellers && marks.contains(.cancellerRuns)
                         #expect(
                             cancels.includesFollowed
-                                == (marks.contains(.cancelled) && !marks.contains(.shielded) && !answersItself))
+                                == (marks.contains(.cancelled) && !marks.contains(.shielded)
+                                    && !answersItself))
                     }
                 }
             }

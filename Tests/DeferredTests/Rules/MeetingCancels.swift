@@ -47,7 +47,9 @@ extension Rules {
             }
         }
 
-        @Test("C7: what is followed is cancelled where another's canceller settles the source before its own runs")
+        @Test(
+            "C7: what is followed is cancelled where another's canceller settles the source before its own runs"
+        )
         func forestalled() {
             let followed = Deferred<Int>()
             let failing = Deferred<Int>(canceller: { $0.reject(Boom(1)) })
@@ -61,7 +63,9 @@ extension Rules {
             #expect([failing, source, followed].map(outcome) == ["Boom(1)", "Boom(1)", "cancelled"])
         }
 
-        @Test("C5, C7: what is followed is cancelled where another thread settles the source while its canceller runs")
+        @Test(
+            "C5, C7: what is followed is cancelled where another thread settles the source while its canceller runs"
+        )
         func settledMeanwhile() {
             let followed = Deferred<Int>()
             let resolver = Box<Deferred<Int>.Resolver?>(nil)

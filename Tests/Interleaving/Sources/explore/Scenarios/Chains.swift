@@ -103,8 +103,9 @@ func defineChainsScenarios() {
         links.value = [a, b]
         return Program({ s1.resolve(1) }, { s2.resolve(2) }) {
             links.value = nil
-            let ends = [a, b].map { link in
-                if case .failure(DeferredError.cycle) = link.currentResult { "cycle" } else { show(link.currentResult) }
+            let ends = [a, b].map { link -> String in
+                if case .failure(DeferredError.cycle) = link.currentResult { return "cycle" }
+                return show(link.currentResult)
             }
             return expect(ends == ["cycle", "cycle"], "\(ends)")
         }
@@ -119,8 +120,10 @@ func defineChainsScenarios() {
         failing.store(in: bag)
         source.deferred.store(in: bag)
         return Program({ bag.cancelAll() }, { source.resolver.resolve(2) }) {
-            let wasFirst = show(source.deferred.currentResult) == "2" && show(failing.currentResult) == "1"
-            return expect(wasFirst || show(followed.currentResult) == "cancelled", show(followed.currentResult))
+            let wasFirst =
+                show(source.deferred.currentResult) == "2" && show(failing.currentResult) == "1"
+            let end = show(followed.currentResult)
+            return expect(wasFirst || end == "cancelled", end)
         }
     }
     // P1: a cancel beside a pause that is taking hold.
