@@ -60,7 +60,13 @@ public struct Explorer {
         if options.plantsFaults { exit(searchFaults(options, all, chosen) ? 0 : 1) }
         if let fault = options.plantedFault { il_plant(CInt(fault)) }
         warmUp()
-        if case .replay(let schedule) = options.mode { replay(schedule, of: chosen[0], options) }
+        if case .replay(let schedule) = options.mode {
+            let named = chosen.first { options.names == [$0.name] }
+            guard let searched = named ?? (chosen.count == 1 ? chosen[0] : nil) else {
+                fail("--replay needs the name of one class or scenario")
+            }
+            replay(schedule, of: searched, options)
+        }
         let search = Search(options: options)
         exit(inJobs(options.jobs, chosen.count) { search.run(chosen[$0]) } ? 0 : 1)
     }
@@ -77,20 +83,32 @@ public struct Explorer {
     private func searchFaults(_ options: SearchOptions, _ all: [SearchedClass], _ chosen: [SearchedClass])
         -> Bool
     {
+        guard let folder = faults else { fail("Explorer(faults:) was given no folder of planted faults") }
         let known: [PlantedFault]
         do {
-            known = try faults.map(PlantedFault.all(in:)) ?? []
+            known = try PlantedFault.all(in: folder)
         } catch {
             fail("\(error)")
         }
         let faults = known.filter { fault in
+            if options.plantedFault.map({ $0 != fault.number }) ?? false { return false }
+            if fault.finder == nil {
+                if options.searchesEverywhere { return true }
+                fail(
+                    "planted fault \(fault.number) has no line “found by NAME”; --faults --fault \(fault.number) --everywhere prints what finds it"
+                )
+            }
             if case .search(let name, _, _, _) = fault.finder, !all.contains(where: { $0.name == name }) {
                 fail(
                     "planted fault \(fault.number) is to be found by \(name), and there is no such class or scenario"
                 )
             }
-            guard case .search = fault.finder else { return false }
-            return options.plantedFault.map { $0 == fault.number } ?? true
+            if case .search = fault.finder { return true }
+            return false
+        }
+        if faults.isEmpty {
+            let what = options.plantedFault.map { "planted fault \($0)" } ?? "planted fault"
+            fail("there is no \(what) to search for in \(folder.path)")
         }
         warmUp()
         let search = FaultSearch(options: options, classes: all)
@@ -114,7 +132,13 @@ public struct Explorer {
         for size in 1...options.size {
             searched.forEach(size) { first in
                 Trace.print(schedule, of: first)
-                exit(0)
+                let violation = first.judged(options).violation
+                if let violation {
+                    print("VIOLATED \(searched.name):\n\(violation.text)")
+                } else {
+                    print("\(searched.name): no violation")
+                }
+                exit(violation == nil ? 0 : 1)
             }
         }
     }

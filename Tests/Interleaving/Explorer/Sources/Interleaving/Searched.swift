@@ -75,7 +75,10 @@ public struct Judgement {
         public init(text: String) { self.text = text }
 
         /// Describes it, with its schedule.
-        public var description: String { "with \(preemptions) preemptions, schedule \(schedule):\n\(text)" }
+        public var description: String {
+            let noun = preemptions == 1 ? "preemption" : "preemptions"
+            return "with \(preemptions) \(noun), schedule \(schedule):\n\(text)"
+        }
     }
 
     /// Calls `run` for each schedule, until one is violated or a limit is reached.
