@@ -69,7 +69,9 @@ extension Property {
                         // A time limit is an answer.
                         !history.isInItsBox(run.input), !(history.isThreaded && run.input == .timedOut),
                         // Another thread's completion may overtake the cancel.
-                        run.began > (history.isThreaded ? cancel.ended : cancel.began)
+                        run.began > (history.isThreaded ? cancel.ended : cancel.began),
+                        !history.isThreaded
+                            || !history.lookingAtDecisions.contains(where: { $0.contains(cancel.ended) })
                     else { return nil }
                     let above = history.upstream([id], at: cancel.began)
                     let isAnswered = above.contains { other in

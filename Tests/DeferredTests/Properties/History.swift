@@ -49,6 +49,9 @@ struct History {
     private(set) var settled: [Int: Int] = [:]
     /// When lists were seen to be decided, and with what.
     private(set) var decided: [Int: Int] = [:]
+    /// While a thread looked with what a list was decided: another may have gone on, before a callback that it had called
+    /// noted its begin.
+    private(set) var lookingAtDecisions: [ClosedRange<Int>] = []
     private(set) var decisions: [Int: Outcome] = [:]
     private(set) var looked: Set<Int> = []
     private(set) var reached: Set<Int> = []
@@ -83,7 +86,9 @@ struct History {
             case .resolverDropped(let id): resolverDropped[id] = time
             case .settled(let id): settle(id, time)
             case .decided(let id): decided[id] = time
-            case .decidedWith(let id, let outcome): decisions[id] = outcome
+            case .decidedWith(let id, let outcome):
+                decisions[id] = outcome
+                if let decided = decided[id] { lookingAtDecisions.append(decided...time) }
             case .seen(let id, let outcome): outcomes[id] = outcome
             case .awaited(let id, let outcome):
                 settle(id, time)
