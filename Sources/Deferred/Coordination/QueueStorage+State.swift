@@ -1,5 +1,5 @@
 extension QueueStorage {
-    /// What a change makes necessary.
+    /// What is to be done after a change.
     struct Effects: Sendable {
         var delivery: (getter: Getter, element: QueueElement)?
         /// A call of `send` whose element has entered the queue.
@@ -9,7 +9,7 @@ extension QueueStorage {
     /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call
     /// that waits for an element; and no call of `send` where there is room.
     ///
-    /// Each change returns, as ``Effects``, what it makes necessary; whoever has made it performs that without the lock.
+    /// Each change returns, as ``Effects``, what is to be done next; whoever has made it performs that without the lock.
     struct State {
         let size: Int?
         let backlog: Int?

@@ -29,7 +29,7 @@ struct LatestCalls {
     /// Whether no call has replaced this one.
     func mayDeliver(_ call: CallNumber) -> Bool { call.value >= current }
 
-    /// What a call does, and what that makes necessary.
+    /// What a call does, and what is to be done next.
     struct Admission: Sendable {
         let startsNow: Bool
         let replaced: [Entry]

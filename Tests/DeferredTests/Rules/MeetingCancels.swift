@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Rules {
-    /// A cancel that meets a canceller about to run, a cycle, or a pause. Found by the random programs of `ModelTests`.
+    /// A cancel that meets a canceller about to run, a cycle, or a pause. Found by random programs, and by readers.
     @Suite("Rules C1, C5, L5, P1, U1, Z1: cancels that meet something else") struct MeetingCancels {
         @Test("C1: a second cancel of several does not pass the canceller that answers the first")
         func canceledTwice() throws {
